@@ -1,0 +1,35 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`. Both set up .venv by themselves.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: help demo test lint bench docs clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[graphgym,dev]"
+	touch $(READY)
+
+demo: $(READY)  ## positions found on homophilous and heterophilous graphs, no download
+	$(BIN)/python examples/blocks.py
+
+test: lint  ## every test, doctest, example and code block of the documents
+	$(BIN)/python -m pytest -n 2
+
+lint: $(READY)  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)  ## every claim of speed or memory, measured
+	$(BIN)/python benchmarks/run.py
+
+docs: $(READY)  ## check that the documents' code runs
+	$(BIN)/python -m pytest -q tests/test_documents.py
+
+clean:  ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,52 @@
+"""llpe: learnable Laplacian positional encodings for PyTorch Geometric.
+
+A graph becomes a spectrum, a spectrum becomes an encoding, an encoding feeds a model.
+
+* the encodings: :class:`LLPE` and its baselines, or by name :func:`make_encoding`
+* in a PyG pipeline: :class:`Prepare`, :class:`AddLaplacianEigenvectorPE`, :class:`AddRandomWalkPE`
+* the spectrum itself: :func:`full_spectrum`, :func:`end_spectrum`, :func:`probe_features`
+* the graph: :class:`Graph`, :func:`class_homophily`, :func:`node_homophily`, :func:`edge_homophily`, :func:`tiny`
+* results on disk: :class:`Cache`
+"""
+
+from llpe.cache import Cache, CacheWarning
+from llpe.encodings import LLPE, Encoding, make_encoding
+from llpe.graph import (
+    Graph,
+    GraphWarning,
+    class_homophily,
+    edge_homophily,
+    local_homophily,
+    node_homophily,
+    tiny,
+)
+from llpe.probes import probe_features
+from llpe.solvers import SpectrumError
+from llpe.spectrum import Spectrum, end_spectrum, full_spectrum
+from llpe.transforms import AddGraphGPSStatistics, AddLaplacianEigenvectorPE, AddRandomWalkPE, Prepare
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LLPE",
+    "AddGraphGPSStatistics",
+    "AddLaplacianEigenvectorPE",
+    "AddRandomWalkPE",
+    "Cache",
+    "CacheWarning",
+    "Encoding",
+    "Graph",
+    "GraphWarning",
+    "Prepare",
+    "Spectrum",
+    "SpectrumError",
+    "class_homophily",
+    "edge_homophily",
+    "end_spectrum",
+    "full_spectrum",
+    "local_homophily",
+    "make_encoding",
+    "node_homophily",
+    "probe_features",
+    "tiny",
+]

@@ -1,0 +1,191 @@
+"""Results on disk: keyed by every input, checksummed, safe for many processes, limited in size.
+
+An entry is one safetensors file. Its name is the hash of its key, so that a changed argument or graph is another
+entry; its header carries the key, a few facts about the result, and the checksum of the tensors. Writing is
+atomic, and a lock per entry lets one process compute while the others wait for it.
+
+``LLPE_CACHE`` moves the folder (default: ``llpe`` in the user's cache folder); ``LLPE_CACHE_GB`` is its size
+limit (default 10). The entries that were not used for longest leave first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+FORMAT = 1  # raise when the meaning of stored results changes: older entries are then no longer found
+
+
+class CacheWarning(UserWarning):
+    """Says that an entry was damaged and replaced, or that a result could not be kept."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Named tensors and a few JSON-able facts about how they were made."""
+
+    tensors: dict[str, Tensor]
+    facts: dict[str, Any]
+
+
+class Cache:
+    """A folder of computed results.
+
+    Args:
+        folder: where to keep them.
+        limit: size limit in bytes; a result larger than the limit is not kept.
+
+    Example:
+        >>> import tempfile
+        >>> cache = Cache(tempfile.mkdtemp())
+        >>> compute = lambda: Result({"a": torch.ones(2)}, {})
+        >>> cache.fetch("example", {"n": 2}, compute).tensors["a"]
+        tensor([1., 1.])
+        >>> cache.fetch("example", {"n": 2}, lambda: 1 / 0).tensors["a"]  # not computed again
+        tensor([1., 1.])
+    """
+
+    def __init__(self, folder: str | Path, limit: int = 10 * 10**9) -> None:
+        self.folder = Path(folder).expanduser()
+        self.limit = limit
+
+    def fetch(self, kind: str, key: dict[str, Any], compute: Callable[[], Result]) -> Result:
+        """The stored result for ``key``, computed and stored first if it is not there."""
+        text = json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True)
+        path = self.folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.safetensors"
+        found = self._read(path, text)
+        if found is not None:
+            return found
+        try:
+            lock = self._lock(path.name)
+        except OSError as error:
+            self._complain(path, error)
+            return compute()
+        with lock:
+            found = self._read(path, text)  # another process may have finished it while we waited
+            if found is not None:
+                return found
+            result = compute()
+            self._write(path, text, result)
+        self._evict(keep=path)
+        return result
+
+    def entries(self) -> list[tuple[Path, dict[str, Any], int]]:
+        """(file, key, bytes) of every entry, the most recently used first; unreadable files are left out."""
+        found = []
+        for path in sorted(self.folder.glob("*.safetensors"), key=lambda p: -p.stat().st_mtime):
+            try:
+                with safe_open(path, framework="pt") as file:
+                    found.append((path, json.loads(file.metadata()["key"]), path.stat().st_size))
+            except (SafetensorError, OSError, KeyError, TypeError, ValueError):
+                continue
+        return found
+
+    def clear(self) -> int:
+        """Deletes every entry and returns how many there were."""
+        paths = list(self.folder.glob("*.safetensors"))
+        for path in paths:
+            path.unlink(missing_ok=True)
+        return len(paths)
+
+    def _lock(self, name: str) -> FileLock:
+        folder = self.folder / "locks"
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / f"{name}.lock")
+        lock.acquire()
+        return lock
+
+    def _read(self, path: Path, text: str) -> Result | None:
+        try:
+            with safe_open(path, framework="pt") as file:
+                header = file.metadata()
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            if header["key"] != text:
+                raise ValueError("its key is another one")
+            if header["checksum"] != _checksum(tensors):
+                raise ValueError("its checksum does not match")
+            os.utime(path)
+            return Result(tensors, json.loads(header["facts"]))
+        except FileNotFoundError:
+            return None
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+            warnings.warn(f"cache entry {path} is damaged ({error}); computing it anew.", CacheWarning, stacklevel=2)
+            return None
+
+    def _write(self, path: Path, text: str, result: Result) -> None:
+        tensors = {name: tensor.contiguous() for name, tensor in result.tensors.items()}
+        size = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+        if size > self.limit:
+            self._complain(path, f"its {size / 1e9:.2f} GB are above the limit of {self.limit / 1e9:g} GB")
+            return
+        header = {"key": text, "checksum": _checksum(tensors), "facts": json.dumps(result.facts)}
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        try:
+            save_file(tensors, partial, metadata=header)
+            os.replace(partial, path)
+        except (OSError, SafetensorError) as error:
+            self._complain(path, error)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _evict(self, keep: Path) -> None:
+        with FileLock(self.folder / "locks" / "evict.lock"):
+            used = []
+            for path in self.folder.glob("*.safetensors"):
+                try:
+                    status = path.stat()
+                except FileNotFoundError:
+                    continue
+                used.append((path != keep, -status.st_mtime, path, status.st_size))
+            total = 0
+            for _, _, path, size in sorted(used):
+                total += size
+                if total > self.limit:
+                    path.unlink(missing_ok=True)
+
+    def _complain(self, path: Path, reason: object) -> None:
+        warnings.warn(
+            f"could not keep {path} ({reason}); the result is used all the same. "
+            "Set LLPE_CACHE to a writable folder or LLPE_CACHE_GB to a larger limit, or pass cache=False.",
+            CacheWarning,
+            stacklevel=3,
+        )
+
+
+def default_cache() -> Cache:
+    """The cache that ``LLPE_CACHE`` and ``LLPE_CACHE_GB`` describe."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    gigabytes = os.environ.get("LLPE_CACHE_GB", "10")
+    try:
+        limit = int(float(gigabytes) * 10**9)
+    except ValueError:
+        raise ValueError(f"`LLPE_CACHE_GB` must be a number of gigabytes, got {gigabytes!r}.") from None
+    return Cache(os.environ.get("LLPE_CACHE") or Path(home) / "llpe", limit)
+
+
+def fetch(kind: str, key: dict[str, Any], compute: Callable[[], Result], *, cache: bool | Cache = True) -> Result:
+    """:meth:`Cache.fetch` on the given cache, the default one (``True``), or none (``False``)."""
+    if cache is False:
+        return compute()
+    return (default_cache() if cache is True else cache).fetch(kind, key, compute)
+
+
+def _checksum(tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
+        digest.update(tensor.detach().contiguous().view(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

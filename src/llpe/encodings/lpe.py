@@ -1,0 +1,116 @@
+"""Laplacian eigenvectors with a learned projection: P = U_S·Wᵀ + b for a set S of eigenvectors of L_sym.
+
+* ``lpe-fk``: the first k nontrivial ones (Dwivedi & Bresson 2021)
+* ``lpe-flk``: the first k nontrivial and the last k
+* ``lpe-full``: all of them
+
+The eigenvectors are as the solver-independent convention of :mod:`llpe.spectrum` gives them: sign and basis follow
+``seed``. "Nontrivial" leaves out the one vector √d; the further null vectors of a disconnected graph tell its
+components apart and stay. Columns that a small graph does not have are zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import torch
+from torch import Tensor
+
+from llpe.cache import Cache
+from llpe.encodings.base import check_count, padded
+from llpe.encodings.linear import LinearEncoding, square_columns
+from llpe.graph import Graph
+from llpe.spectrum import end_spectrum, full_spectrum
+
+
+@final
+class LPEFirst(LinearEncoding):
+    """The first ``k`` nontrivial eigenvectors, projected to ``dim`` columns.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> encoding = LPEFirst(4, k=2)
+        >>> encoding(encoding.prepare(tiny("path"))).shape
+        torch.Size([5, 4])
+    """
+
+    name = "lpe-fk"
+    part = "vectors"
+    from_spectrum = True
+
+    def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
+        check_count("k", k)
+        super().__init__(dim, k, seed)
+        self.k = k
+
+    def fixed_arguments(self) -> dict[str, Any]:
+        return {"k": self.k, "seed": self.seed}
+
+    def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
+        spectrum = end_spectrum(graph, first=self.k + 1, seed=self.seed, cache=cache)
+        vectors = spectrum.vectors[:, int(spectrum.trivial) :][:, : self.k]
+        return {"vectors": padded(vectors, self.k)}
+
+
+@final
+class LPEEnds(LinearEncoding):
+    """The first ``k`` nontrivial and the last ``k`` eigenvectors, projected to ``dim`` columns.
+
+    On a graph with fewer than 2k nontrivial eigenvectors each of them appears once.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> encoding = LPEEnds(4, k=2)
+        >>> encoding(encoding.prepare(tiny("path"))).shape
+        torch.Size([5, 4])
+    """
+
+    name = "lpe-flk"
+    part = "vectors"
+    from_spectrum = True
+
+    def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
+        check_count("k", k)
+        super().__init__(dim, 2 * k, seed)
+        self.k = k
+
+    def fixed_arguments(self) -> dict[str, Any]:
+        return {"k": self.k, "seed": self.seed}
+
+    def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
+        spectrum = end_spectrum(graph, first=self.k + 1, last=self.k, seed=self.seed, cache=cache)
+        vectors = spectrum.vectors[:, int(spectrum.trivial) :]
+        first, rest = vectors[:, : self.k], vectors[:, self.k :]
+        last = rest[:, max(0, rest.size(1) - self.k) :]
+        return {"vectors": torch.cat([padded(first, self.k), padded(last, self.k)], dim=1)}
+
+
+@final
+class LPEFull(LinearEncoding):
+    """All eigenvectors, projected to ``dim`` columns. The projection has a row per node: it fits one graph size.
+
+    Args:
+        dim: width of the output.
+        width: columns to pad to, for several graphs of at most that many nodes; None: the nodes of the first graph.
+        seed: fixes signs and bases of the eigenvectors, and the initial projection.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> encoding = LPEFull(4)
+        >>> encoding(encoding.prepare(tiny("path"))).shape
+        torch.Size([5, 4])
+    """
+
+    name = "lpe-full"
+    part = "vectors"
+    from_spectrum = True
+
+    def __init__(self, dim: int, *, width: int | None = None, seed: int = 0) -> None:
+        super().__init__(dim, width, seed)
+        self.width = width
+
+    def fixed_arguments(self) -> dict[str, Any]:
+        return {"width": self.width, "seed": self.seed}
+
+    def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
+        return {"vectors": square_columns(full_spectrum(graph, seed=self.seed, cache=cache).vectors, self.width)}

@@ -1,0 +1,43 @@
+"""RWSE (Dwivedi et al. 2022): return probabilities of random walks with a learned projection.
+
+P = R·Wᵀ + b,   R_im = ((D⁻¹A)^m)_ii,   m = 1 … steps
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+from torch import Tensor
+
+from llpe.cache import Cache
+from llpe.encodings.base import check_count
+from llpe.encodings.linear import LinearEncoding
+from llpe.graph import Graph
+from llpe.walks import return_probabilities
+
+
+@final
+class RWSE(LinearEncoding):
+    """The probabilities that a walk is back after 1 … ``steps`` steps, projected to ``dim`` columns.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> encoding = RWSE(4, steps=8)
+        >>> encoding(encoding.prepare(tiny("path"))).shape
+        torch.Size([5, 4])
+    """
+
+    name = "rwse"
+    part = "returns"
+    invariances = frozenset({"sign", "basis"})
+
+    def __init__(self, dim: int, *, steps: int = 16, seed: int = 0) -> None:
+        check_count("steps", steps)
+        super().__init__(dim, steps, seed)
+        self.steps = steps
+
+    def fixed_arguments(self) -> dict[str, Any]:
+        return {"steps": self.steps}
+
+    def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
+        return {"returns": return_probabilities(graph.adjacency, self.steps)}

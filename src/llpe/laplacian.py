@@ -1,0 +1,103 @@
+"""Laplacians as sparse matrices, and what is known of their spectra without any solver.
+
+With A the adjacency and D the degrees:
+
+* ``sym``:  L = I − D^(−1/2) A D^(−1/2), eigenvalues in [0, 2]; an isolated node has eigenvalue 1
+* ``rw``:   L = I − D^(−1) A, the same eigenvalues, right eigenvectors D^(−1/2) u
+* ``comb``: L = D − A, eigenvalues in [0, max over edges of d_i + d_j]
+
+One null vector per connected component with an edge is known (√d or 1 on it); for ``sym`` and ``rw``, 2 is an
+eigenvalue of a component exactly when the component is bipartite, with a known vector again.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order
+
+from llpe.graph import Graph
+
+Kind = Literal["sym", "rw", "comb"]
+
+
+def check_kind(kind: str) -> None:
+    if kind not in get_args(Kind):
+        raise ValueError(f"`laplacian` must be one of {', '.join(get_args(Kind))}, got {kind!r}.")
+
+
+def inverse_sqrt(degree: np.ndarray) -> np.ndarray:
+    """d^(−1/2), and 0 where d = 0."""
+    out = np.zeros_like(degree, dtype=np.float64)
+    np.power(degree, -0.5, out=out, where=degree > 0)
+    return out
+
+
+def normalised_adjacency(graph: Graph) -> sp.csr_array:
+    """N = D^(−1/2) A D^(−1/2), symmetric to the last bit."""
+    scale = inverse_sqrt(graph.degree)
+    out = graph.adjacency.copy()
+    rows = np.repeat(np.arange(graph.num_nodes), np.diff(out.indptr))
+    out.data = out.data * (scale[rows] * scale[out.indices])
+    return out
+
+
+def laplacian(graph: Graph, kind: Kind = "sym") -> sp.csr_array:
+    """The Laplacian as a sparse matrix (float64).
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> laplacian(Graph.from_data(tiny("path")), "comb").toarray()[1]
+        array([-1.,  2., -1.,  0.,  0.])
+    """
+    check_kind(kind)
+    if kind == "comb":
+        return sp.csr_array(sp.diags_array(graph.degree) - graph.adjacency)
+    identity = sp.eye_array(graph.num_nodes, format="csr")
+    if kind == "sym":
+        return sp.csr_array(identity - normalised_adjacency(graph))
+    return sp.csr_array(identity - sp.diags_array(inverse_sqrt(graph.degree) ** 2) @ graph.adjacency)
+
+
+def centre(graph: Graph, kind: Kind) -> float:
+    """Half of an upper bound of the spectrum: where the Chebyshev variable is zero."""
+    if kind != "comb":
+        return 1.0
+    edges = graph.adjacency.tocoo()
+    if edges.nnz == 0:
+        return 1.0
+    return float((graph.degree[edges.row] + graph.degree[edges.col]).max()) / 2
+
+
+def trivial_vector(graph: Graph, kind: Kind) -> np.ndarray | None:
+    """The one null vector that says nothing of position (√d, or 1 for ``comb``), or None where there is none.
+
+    For ``rw`` this is the vector of the ``sym`` problem, like every vector before the final D^(−1/2).
+    """
+    vector = np.ones(graph.num_nodes) if kind == "comb" else np.sqrt(graph.degree)
+    norm = np.linalg.norm(vector)
+    return vector / norm if norm > 0 else None
+
+
+def known_pairs(adjacency: sp.csr_array, degree: np.ndarray, kind: Kind) -> list[tuple[float, np.ndarray]]:
+    """The eigenpairs of one connected component (of two or more nodes) that need no solver."""
+    root = np.ones(degree.size) if kind == "comb" else np.sqrt(degree)
+    root = root / np.linalg.norm(root)
+    pairs = [(0.0, root)]
+    side = _two_colouring(adjacency) if kind != "comb" else None
+    if side is not None:
+        pairs.append((2.0, root * side))
+    return pairs
+
+
+def _two_colouring(adjacency: sp.csr_array) -> np.ndarray | None:
+    """±1 such that every edge joins opposite signs, or None if the connected graph is not bipartite."""
+    order, parent = breadth_first_order(adjacency, 0, directed=False)
+    depth = np.zeros(order.size, dtype=np.int64)
+    for node in order[1:]:
+        depth[node] = depth[parent[node]] + 1
+    side = 1.0 - 2.0 * (depth % 2)
+    edges = adjacency.tocoo()
+    return side if bool(np.all(side[edges.row] != side[edges.col])) else None

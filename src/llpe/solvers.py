@@ -1,0 +1,157 @@
+"""Eigenpairs of one symmetric matrix that belongs to one connected component: dense, or iterated from the ends.
+
+The iteration works on C = L − centre, whose ends are the ends of the spectrum. Known eigenpairs are deflated to the
+middle (C − Σ μ v vᵀ), not iterated for. A Krylov method started from one vector may miss copies of a repeated
+eigenvalue, so what was found is deflated as well and the ends are searched again until nothing is left outside.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+TOLERANCE = 1e-9  # of an iterated eigenpair's residual, relative to the half-width of the spectrum
+REPEATED = 1e-8  # eigenvalues this close, relative to the half-width, belong to one eigenspace
+DENSE_BELOW = 600  # components up to this size are solved densely: LAPACK wins, and misses nothing
+
+
+class SpectrumError(RuntimeError):
+    """An eigenvalue computation that cannot be done or did not succeed."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Eigenpairs of one component: the ``low`` smallest and then the ``high`` largest, ascending."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    low: int
+    high: int
+    complete: bool
+    solver: str
+
+
+def dense_pairs(matrix: sp.csr_array, known: list[tuple[float, np.ndarray]]) -> Pairs:
+    """All eigenpairs by LAPACK; the known ones are put in exactly."""
+    values, vectors = scipy.linalg.eigh(matrix.toarray(), driver="evd", overwrite_a=True, check_finite=False)
+    for (
+        value,
+        vector,
+    ) in known:  # in a connected component 0 is simple and first, 2 (bipartite) simple and last
+        column = 0 if value == 0 else -1
+        values[column], vectors[:, column] = value, vector
+    return Pairs(values, vectors, values.size, 0, True, "lapack")
+
+
+def end_pairs(
+    matrix: sp.csr_array,
+    known: list[tuple[float, np.ndarray]],
+    *,
+    low: int,
+    high: int,
+    centre: float,
+    seed: int,
+) -> Pairs:
+    """The ``low`` smallest and ``high`` largest eigenpairs by ARPACK, known pairs included, none missing."""
+    search = _EndSearch(matrix, centre, seed)
+    for value, vector in known:
+        search.add(np.array([value - centre]), vector[:, None])
+    below = sum(value < centre for value, _ in known)
+    search.extend(max(low - below, 0), max(high - (len(known) - below), 0))
+    search.complete(low > 0, high > 0)
+    values, vectors = search.values + centre, search.vectors
+    order = np.argsort(values, kind="stable")
+    count_low = int((values < centre).sum())
+    keep_low, keep_high = min(low, count_low), min(high, values.size - count_low)
+    chosen = np.concatenate([order[:keep_low], order[values.size - keep_high :]])
+    return Pairs(values[chosen], vectors[:, chosen], keep_low, keep_high, False, "arpack")
+
+
+class _EndSearch:
+    """Eigenpairs of C = L − centre found so far, and the search for more outside them."""
+
+    def __init__(self, matrix: sp.csr_array, centre: float, seed: int) -> None:
+        self.matrix, self.centre = matrix, centre
+        self.rng = np.random.default_rng([seed, matrix.shape[0]])
+        self.values = np.empty(0)
+        self.vectors = np.empty((matrix.shape[0], 0))
+
+    def add(self, values: np.ndarray, vectors: np.ndarray) -> None:
+        self.values = np.concatenate([self.values, values])
+        self.vectors = np.hstack([self.vectors, vectors])
+
+    def extend(self, low: int, high: int) -> None:
+        """Searches ``low`` more pairs at the low end and ``high`` more at the high end, in one call where it can."""
+        if low and high and abs(low - high) <= 2:
+            self.add(*self._solve(2 * max(low, high), "BE"))
+        else:
+            for count, which in ((low, "SA"), (high, "LA")):
+                if count:
+                    self.add(*self._solve(count, which))
+
+    def complete(self, low: bool, high: bool) -> None:
+        """Searches beyond the found pairs of each wanted end, until none is left that was missed."""
+        for wanted, which, sign in ((low, "SA", 1.0), (high, "LA", -1.0)):
+            side = sign * self.values[sign * self.values < 0]
+            while wanted and side.size:
+                innermost = side.max()
+                found = self._solve(1, which, tol=1e-4)[0]
+                if sign * found[0] > innermost - 10 * REPEATED * self.centre:
+                    break
+                values, vectors = self._solve(min(8, self.matrix.shape[0] - 2), which)
+                missed = sign * values < innermost - 10 * REPEATED * self.centre
+                if not missed.any():
+                    break
+                self.add(values[missed], vectors[:, missed])
+
+    def _solve(self, count: int, which: str, tol: float = TOLERANCE) -> tuple[np.ndarray, np.ndarray]:
+        n = self.matrix.shape[0]
+        found, moved = self.vectors, self.values
+
+        def apply(x: np.ndarray) -> np.ndarray:
+            x = x.reshape(-1)
+            y = self.matrix @ x - self.centre * x
+            return y - found @ (moved * (found.T @ x)) if moved.size else y
+
+        operator = LinearOperator((n, n), matvec=apply, dtype=np.float64)
+        start = self.rng.standard_normal(n)
+        start -= found @ (found.T @ start)
+        for ncv in (max(2 * count + 1, 20), max(4 * count + 1, 60)):
+            try:
+                return eigsh(operator, k=count, which=which, v0=start, ncv=min(n - 1, ncv), tol=tol)
+            except ArpackNoConvergence as error:
+                done = len(error.eigenvalues)
+        raise SpectrumError(
+            f"{count} eigenpairs ({which}) of a component of {n} nodes did not converge to {tol:g}: {done} did. "
+            "Eigenvalues at this end are probably clustered; ask for fewer, or use source='probes'."
+        )
+
+
+def available_memory() -> int:
+    """Bytes of memory that can be had without swapping (a limit of the container counts)."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        limit, used = (int(Path(f"/sys/fs/cgroup/memory.{name}").read_text()) for name in ("max", "current"))
+        free = min(free, limit - used)
+    except (OSError, ValueError):  # no such file, or "max": no limit
+        pass
+    return free
+
+
+def require_memory(needed: int, what: str, instead: str) -> None:
+    """Refuses work that would not fit in memory, before it starts."""
+    free = available_memory()
+    if needed > free:
+        raise SpectrumError(
+            f"{what} needs about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free. {instead}"
+        )

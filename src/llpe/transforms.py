@@ -1,0 +1,191 @@
+"""The PyG face: what encodings need, as transforms.
+
+All are deterministic and show every argument in their repr, by which PyG notices a changed ``pre_transform``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, final
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from llpe.cache import Cache
+from llpe.encodings.base import Encoding, check_count, check_seed, padded
+from llpe.graph import check_data, count_nodes
+from llpe.spectrum import end_spectrum
+from llpe.walks import return_probabilities
+
+
+class _Transform(BaseTransform):
+    """A transform whose repr shows every argument."""
+
+    def __repr__(self) -> str:
+        names = [
+            name
+            for name, parameter in inspect.signature(type(self).__init__).parameters.items()
+            if name != "self" and parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+
+@final
+class Prepare(_Transform):
+    """Attaches the fixed part of an encoding, as ``encoding.prepare(data)`` does.
+
+    Args:
+        encoding: the encoding whose fixed part is wanted.
+        cache: keep it on disk; not needed as a ``pre_transform``, whose result PyG keeps itself.
+
+    Example:
+        >>> from llpe import LLPE
+        >>> Prepare(LLPE(8, source="probes", probes=4))
+        Prepare(encoding=LLPE(dim=8, order=64, source='probes', k=None, probes=4, start='heat', scaling='unit', \
+l1=0.0, l2=0.0, seed=0), cache=True)
+    """
+
+    def __init__(self, encoding: Encoding, *, cache: bool | Cache = True) -> None:
+        if not isinstance(encoding, Encoding):
+            raise ValueError(
+                f"`encoding` must be an llpe encoding, got {type(encoding).__name__}. "
+                "Build one with make_encoding(name, dim=…)."
+            )
+        self.encoding = encoding
+        self.cache = cache
+
+    def forward(self, data: Data) -> Data:
+        return self.encoding.prepare(data, cache=self.cache)
+
+
+@final
+class AddLaplacianEigenvectorPE(_Transform):
+    """The first ``k`` nontrivial eigenvectors of the symmetric normalised Laplacian, as PyG's transform of that name.
+
+    Unlike PyG's it is deterministic, finds every repeated eigenvalue, works on graphs with k or fewer nodes (missing
+    columns are zero) and sees a directed graph as undirected. Solver arguments that PyG passes on to SciPy (``v0``,
+    ``tol``, ``ncv``, ``maxiter``) are accepted, and not needed.
+
+    Args:
+        k: number of eigenvectors.
+        attr_name: attribute to write to; None concatenates to ``data.x``.
+        is_undirected: accepted for compatibility; the undirected view is always taken.
+        seed: fixes signs and the basis of repeated eigenvalues.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> AddLaplacianEigenvectorPE(k=2)(tiny("path")).laplacian_eigenvector_pe.shape
+        torch.Size([5, 2])
+    """
+
+    def __init__(
+        self,
+        k: int,
+        attr_name: str | None = "laplacian_eigenvector_pe",
+        is_undirected: bool = False,
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        check_count("k", k)
+        check_seed(seed)
+        unknown = sorted(set(kwargs) - {"v0", "tol", "ncv", "maxiter"})
+        if unknown:
+            raise ValueError(f"arguments must be k, attr_name, is_undirected, seed, got {', '.join(unknown)}.")
+        self.k, self.attr_name, self.is_undirected, self.seed = k, attr_name, is_undirected, seed
+
+    def forward(self, data: Data) -> Data:
+        spectrum = end_spectrum(data, first=self.k + 1, seed=self.seed)
+        vectors = spectrum.vectors[:, int(spectrum.trivial) :][:, : self.k]
+        return _attach(data, padded(vectors, self.k).float(), self.attr_name)
+
+
+@final
+class AddRandomWalkPE(_Transform):
+    """Return probabilities of random walks of 1 … ``walk_length`` steps, as PyG's transform of that name.
+
+    Walks follow the edges as they are given: directions, self-loops and duplicates count, and so do weights (PyG's
+    takes 1/degree for weight/degree).
+
+    Args:
+        walk_length: number of steps.
+        attr_name: attribute to write to; None concatenates to ``data.x``.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> AddRandomWalkPE(walk_length=3)(tiny("two-triangles")).random_walk_pe[0].tolist()
+        [0.0, 0.5, 0.25]
+    """
+
+    def __init__(self, walk_length: int, attr_name: str | None = "random_walk_pe") -> None:
+        check_count("walk_length", walk_length)
+        self.walk_length, self.attr_name = walk_length, attr_name
+
+    def forward(self, data: Data) -> Data:
+        return _attach(data, return_probabilities(_as_given(data), self.walk_length), self.attr_name)
+
+
+@final
+class AddGraphGPSStatistics(_Transform):
+    """Writes the attributes that GraphGPS's encoders read.
+
+    ``EigVals`` (num_nodes, k, 1) and ``EigVecs`` (num_nodes, k): the k lowest eigenpairs of the symmetric normalised
+    Laplacian, the trivial one included, NaN where the graph has fewer; ``pestat_RWSE`` (num_nodes, steps).
+
+    Args:
+        k: number of eigenpairs; None leaves them out.
+        steps: number of random-walk steps; None leaves them out.
+        seed: fixes signs and the basis of repeated eigenvalues.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> AddGraphGPSStatistics(k=4, steps=3)(tiny("path"))
+        Data(edge_index=[2, 8], num_nodes=5, EigVals=[5, 4, 1], EigVecs=[5, 4], pestat_RWSE=[5, 3])
+    """
+
+    def __init__(self, k: int | None = None, steps: int | None = None, seed: int = 0) -> None:
+        if k is None and steps is None:
+            raise ValueError("`k` or `steps` must be given: nothing else says which statistics to write.")
+        for name, value in (("k", k), ("steps", steps)):
+            if value is not None:
+                check_count(name, value)
+        check_seed(seed)
+        self.k, self.steps, self.seed = k, steps, seed
+
+    def forward(self, data: Data) -> Data:
+        if self.k is not None:
+            spectrum = end_spectrum(data, first=self.k, seed=self.seed)
+            missing = self.k - spectrum.values.numel()
+            values = spectrum.values.expand(spectrum.vectors.size(0), -1)
+            pad = (0, missing)
+            data.EigVals = torch.nn.functional.pad(values, pad, value=torch.nan).float()[..., None]
+            data.EigVecs = torch.nn.functional.pad(spectrum.vectors, pad, value=torch.nan).float()
+        if self.steps is not None:
+            data.pestat_RWSE = return_probabilities(_as_given(data), self.steps)
+        return data
+
+
+def _as_given(data: Data) -> sp.csr_array:
+    """The weighted adjacency of the edges as they are: parallel edges add up."""
+    check_data(data)
+    source, target = data.edge_index.cpu().numpy()
+    given = data.edge_weight
+    weight = np.ones(source.size) if given is None else given.detach().cpu().double().numpy().reshape(-1)
+    n = count_nodes(data)
+    return sp.csr_array((weight, (source, target)), shape=(n, n))
+
+
+def _attach(data: Data, columns: Tensor, attr_name: str | None) -> Data:
+    device = data.x.device if isinstance(data.x, Tensor) else data.edge_index.device
+    columns = columns.to(device)
+    if attr_name is not None:
+        data[attr_name] = columns
+    elif isinstance(data.x, Tensor):
+        x = data.x.view(-1, 1) if data.x.dim() == 1 else data.x
+        data.x = torch.cat([x, columns.to(x.dtype)], dim=-1)
+    else:
+        data.x = columns
+    return data
