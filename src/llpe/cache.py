@@ -10,6 +10,7 @@ limit (default 10). The entries that were not used for longest leave first.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock
+from filelock import AcquireReturnProxy, FileLock
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -61,11 +62,14 @@ class Cache:
         self.folder = Path(folder).expanduser()
         self.limit = limit
 
+    def __repr__(self) -> str:
+        return f"Cache(folder={str(self.folder)!r}, limit={self.limit})"
+
     def fetch(self, kind: str, key: dict[str, Any], compute: Callable[[], Result]) -> Result:
         """The stored result for ``key``, computed and stored first if it is not there."""
         text = json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True)
         path = self.folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.safetensors"
-        found = self._read(path, text)
+        found = self._read(path, text, warn=False)  # damage is said once, under the lock
         if found is not None:
             return found
         try:
@@ -79,7 +83,11 @@ class Cache:
                 return found
             result = compute()
             self._write(path, text, result)
-        self._evict(keep=path)
+        try:
+            self._evict(keep=path)
+        except OSError as error:
+            message = f"could not tidy {self.folder} ({error}); it may be above its limit of {self.limit / 1e9:g} GB."
+            warnings.warn(message, CacheWarning, stacklevel=2)
         return result
 
     def entries(self) -> list[tuple[Path, dict[str, Any], int]]:
@@ -100,14 +108,12 @@ class Cache:
             path.unlink(missing_ok=True)
         return len(paths)
 
-    def _lock(self, name: str) -> FileLock:
+    def _lock(self, name: str) -> AcquireReturnProxy:
         folder = self.folder / "locks"
         folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / f"{name}.lock")
-        lock.acquire()
-        return lock
+        return FileLock(folder / f"{name}.lock").acquire()
 
-    def _read(self, path: Path, text: str) -> Result | None:
+    def _read(self, path: Path, text: str, *, warn: bool = True) -> Result | None:
         try:
             with safe_open(path, framework="pt") as file:
                 header = file.metadata()
@@ -116,29 +122,35 @@ class Cache:
                 raise ValueError("its key is another one")
             if header["checksum"] != _checksum(tensors):
                 raise ValueError("its checksum does not match")
-            os.utime(path)
+            with contextlib.suppress(OSError):  # a folder that others own, or another process has just deleted it
+                os.utime(path)
             return Result(tensors, json.loads(header["facts"]))
         except FileNotFoundError:
             return None
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-            warnings.warn(f"cache entry {path} is damaged ({error}); computing it anew.", CacheWarning, stacklevel=2)
+            if warn:
+                message = f"cache entry {path} is damaged ({error}); computing it anew."
+                warnings.warn(message, CacheWarning, stacklevel=3)
             return None
 
     def _write(self, path: Path, text: str, result: Result) -> None:
         tensors = {name: tensor.contiguous() for name, tensor in result.tensors.items()}
         size = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
-        if size > self.limit:
-            self._complain(path, f"its {size / 1e9:.2f} GB are above the limit of {self.limit / 1e9:g} GB")
-            return
-        header = {"key": text, "checksum": _checksum(tensors), "facts": json.dumps(result.facts)}
         partial = path.with_suffix(f".{os.getpid()}.partial")
         try:
+            self._check_size(size)
+            header = {"key": text, "checksum": _checksum(tensors), "facts": json.dumps(result.facts)}
             save_file(tensors, partial, metadata=header)
+            self._check_size(partial.stat().st_size)  # the header counts too
             os.replace(partial, path)
         except (OSError, SafetensorError) as error:
             self._complain(path, error)
         finally:
             partial.unlink(missing_ok=True)
+
+    def _check_size(self, size: int) -> None:
+        if size > self.limit:
+            raise OSError(f"its {size / 1e9:.2g} GB are above the limit of {self.limit / 1e9:g} GB")
 
     def _evict(self, keep: Path) -> None:
         with FileLock(self.folder / "locks" / "evict.lock"):
@@ -170,8 +182,10 @@ def default_cache() -> Cache:
     gigabytes = os.environ.get("LLPE_CACHE_GB", "10")
     try:
         limit = int(float(gigabytes) * 10**9)
-    except ValueError:
-        raise ValueError(f"`LLPE_CACHE_GB` must be a number of gigabytes, got {gigabytes!r}.") from None
+    except (ValueError, OverflowError):
+        limit = -1
+    if limit < 0:
+        raise ValueError(f"`LLPE_CACHE_GB` must be a number of gigabytes, at least 0, got {gigabytes!r}.")
     return Cache(os.environ.get("LLPE_CACHE") or Path(home) / "llpe", limit)
 
 
@@ -179,6 +193,8 @@ def fetch(kind: str, key: dict[str, Any], compute: Callable[[], Result], *, cach
     """:meth:`Cache.fetch` on the given cache, the default one (``True``), or none (``False``)."""
     if cache is False:
         return compute()
+    if not isinstance(cache, bool | Cache):
+        raise ValueError(f"`cache` must be True, False or an llpe.Cache, got {cache!r}. Pass Cache(folder).")
     return (default_cache() if cache is True else cache).fetch(kind, key, compute)
 
 

@@ -11,9 +11,10 @@ In a GraphGym project, ``import llpe.graphgym`` next to the other custom modules
     gnn:
       dim_inner: 64
 
-The features are projected to dim_inner − llpe.dim columns and the encoding fills the rest (llpe.dim: 0 means half).
-A batch that was not prepared (``pre_transform=Prepare(...)`` is the fast way) is prepared graph by graph on first
-sight, from the cache where it can.
+The features are projected to dim_inner − llpe.dim columns and the encoding fills the rest (llpe.dim null: half).
+A batch that was not prepared (``pre_transform=Prepare(...)`` is the fast way) is prepared graph by graph, from the
+cache where it can. What a sampler cuts out of a graph would be taken for a graph of its own: prepare before sampling.
+GraphGym's loss has no place for a penalty, so ``l1`` and ``l2`` are not among the options.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.register import register_config, register_node_encoder
-from torch_geometric.nn import Linear
 
 from llpe.encodings import LLPE
+
+if cfg is None:
+    raise ImportError("`llpe.graphgym` must have GraphGym's own requirements: pip install 'llpe[graphgym]'.")
 
 
 @register_config("llpe")
@@ -37,16 +40,20 @@ def add_llpe_options(config: Any) -> None:
 
     config.llpe = CfgNode(
         {
-            "dim": 0,
+            "dim": None,
             "order": 64,
             "source": "full",
-            "k": 0,
-            "probes": 0,
-            "start": "",
+            "k": None,
+            "probes": None,
+            "start": None,
             "scaling": "unit",
             "seed": 0,
         }
     )
+
+
+if "llpe" not in cfg:  # GraphGym filled its config when it was imported, before this module could register
+    add_llpe_options(cfg)
 
 
 @register_node_encoder("LLPE")
@@ -55,23 +62,32 @@ class LLPENodeEncoder(nn.Module):
 
     Args:
         dim_emb: width of the result.
-        expand_x: project the features; False keeps batch.x as it is and appends the encoding.
+        expand_x: project the features; False keeps batch.x as it is, dim_emb − llpe.dim wide, and appends.
     """
 
     def __init__(self, dim_emb: int, expand_x: bool = True) -> None:
         super().__init__()
-        options = {name: value for name, value in cfg.llpe.items() if name != "dim" and value not in (0, "")}
-        self.encoding = LLPE(cfg.llpe.dim or dim_emb // 2, **options)
-        if self.encoding.dim >= dim_emb:
+        options = dict(cfg.llpe)
+        dim = options.pop("dim")
+        self.encoding = LLPE(dim_emb // 2 if dim is None else dim, **options)
+        rest = dim_emb - self.encoding.dim
+        if rest < 1:
             raise ValueError(
-                f"`llpe.dim` must leave room for the features in gnn.dim_inner={dim_emb}, got {self.encoding.dim}."
+                f"`llpe.dim` must leave room for the features in gnn.dim_inner={dim_emb}, got {self.encoding.dim}. "
+                "Make one smaller or the other larger."
             )
-        self.project = Linear(-1, dim_emb - self.encoding.dim) if expand_x else nn.Identity()
+        self.dim_in = cfg.share.dim_in if expand_x else rest
+        self.project = nn.Linear(self.dim_in, rest) if expand_x else nn.Identity()
 
     def forward(self, batch: Data) -> Data:
+        if batch.x.size(-1) != self.dim_in:
+            raise ValueError(
+                f"`batch.x` must have {self.dim_in} columns, got {batch.x.size(-1)}. GraphGym's create_loader() sets "
+                "cfg.share.dim_in; set it before create_model() where there is no loader."
+            )
         name = self.encoding.attribute("basis")
         if name not in batch:
-            batch[name] = self._prepare(batch).to(batch.x.device)
+            batch[name] = self._prepare(batch)
         batch.x = torch.cat([self.project(batch.x), self.encoding(batch)], dim=-1)
         return batch
 

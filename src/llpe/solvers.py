@@ -61,54 +61,64 @@ def end_pairs(
     """The ``low`` smallest and ``high`` largest eigenpairs by ARPACK, known pairs included, none missing."""
     search = _EndSearch(matrix, centre, seed)
     for value, vector in known:
-        search.add(np.array([value - centre]), vector[:, None])
-    below = sum(value < centre for value, _ in known)
-    search.extend(max(low - below, 0), max(high - (len(known) - below), 0))
+        search.add(np.array([value - centre]), vector[:, None], HIGH if value > centre else LOW)
+    known_high = sum(value > centre for value, _ in known)
+    search.extend(max(low - (len(known) - known_high), 0), max(high - known_high, 0))
     search.complete(low > 0, high > 0)
-    values, vectors = search.values + centre, search.vectors
-    order = np.argsort(values, kind="stable")
-    count_low = int((values < centre).sum())
-    keep_low, keep_high = min(low, count_low), min(high, values.size - count_low)
-    chosen = np.concatenate([order[:keep_low], order[values.size - keep_high :]])
-    return Pairs(values[chosen], vectors[:, chosen], keep_low, keep_high, False, "arpack")
+    order = np.argsort(search.values, kind="stable")
+    lows, highs = order[search.side[order] == LOW][:low], order[search.side[order] == HIGH]
+    highs = highs[max(0, highs.size - high) :]
+    chosen = np.concatenate([lows, highs])
+    return Pairs(search.values[chosen] + centre, search.vectors[:, chosen], lows.size, highs.size, False, "arpack")
+
+
+LOW, HIGH = -1, 1
 
 
 class _EndSearch:
-    """Eigenpairs of C = L − centre found so far, and the search for more outside them."""
+    """Eigenpairs of C = L − centre found so far, the end each belongs to, and the search for more beyond them."""
 
     def __init__(self, matrix: sp.csr_array, centre: float, seed: int) -> None:
         self.matrix, self.centre = matrix, centre
         self.rng = np.random.default_rng([seed, matrix.shape[0]])
         self.values = np.empty(0)
         self.vectors = np.empty((matrix.shape[0], 0))
+        self.side = np.empty(0, dtype=np.int64)
 
-    def add(self, values: np.ndarray, vectors: np.ndarray) -> None:
+    def add(self, values: np.ndarray, vectors: np.ndarray, side: int | np.ndarray) -> None:
+        if (np.abs(values) <= 10 * REPEATED * self.centre).any():  # found pairs are deflated to there
+            raise SpectrumError(
+                f"the eigenvalue {self.centre:g} in the middle of the spectrum is repeated so often that the wanted "
+                "pairs reach it. Ask for fewer pairs, or use source='probes'."
+            )
         self.values = np.concatenate([self.values, values])
         self.vectors = np.hstack([self.vectors, vectors])
+        self.side = np.concatenate([self.side, np.broadcast_to(side, values.shape)])
 
     def extend(self, low: int, high: int) -> None:
         """Searches ``low`` more pairs at the low end and ``high`` more at the high end, in one call where it can."""
         if low and high and abs(low - high) <= 2:
-            self.add(*self._solve(2 * max(low, high), "BE"))
-        else:
-            for count, which in ((low, "SA"), (high, "LA")):
-                if count:
-                    self.add(*self._solve(count, which))
+            values, vectors = self._solve(2 * max(low, high), "BE")
+            self.add(values, vectors, np.where(np.arange(values.size) < values.size // 2, LOW, HIGH))
+            return
+        for count, which, side in ((low, "SA", LOW), (high, "LA", HIGH)):
+            if count:
+                self.add(*self._solve(count, which), side)
 
     def complete(self, low: bool, high: bool) -> None:
         """Searches beyond the found pairs of each wanted end, until none is left that was missed."""
-        for wanted, which, sign in ((low, "SA", 1.0), (high, "LA", -1.0)):
-            side = sign * self.values[sign * self.values < 0]
-            while wanted and side.size:
-                innermost = side.max()
-                found = self._solve(1, which, tol=1e-4)[0]
-                if sign * found[0] > innermost - 10 * REPEATED * self.centre:
+        margin = 10 * REPEATED * self.centre
+        for wanted, which, side in ((low, "SA", LOW), (high, "LA", HIGH)):
+            innermost = max(side * -self.values[self.side == side], default=None) if wanted else None
+            while innermost is not None:
+                found, _ = self._solve(1, which, tol=1e-4)
+                if side * -found[0] > innermost - margin:
                     break
                 values, vectors = self._solve(min(8, self.matrix.shape[0] - 2), which)
-                missed = sign * values < innermost - 10 * REPEATED * self.centre
+                missed = side * -values < innermost - margin
                 if not missed.any():
                     break
-                self.add(values[missed], vectors[:, missed])
+                self.add(values[missed], vectors[:, missed], side)
 
     def _solve(self, count: int, which: str, tol: float = TOLERANCE) -> tuple[np.ndarray, np.ndarray]:
         n = self.matrix.shape[0]

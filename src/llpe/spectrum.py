@@ -29,7 +29,8 @@ from llpe.laplacian import Kind, centre, check_kind, inverse_sqrt, known_pairs, 
 from llpe.probes import draw
 from llpe.solvers import DENSE_BELOW, REPEATED, Pairs, SpectrumError, dense_pairs, end_pairs, require_memory
 
-GUARD = 8  # pairs beyond the wanted ones, to see where the last eigenspace ends
+GUARD = 8  # pairs beyond the wanted ones, to see where the last eigenspace ends; grows until it does
+MOST_GUARD = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,7 @@ def _solve_ends(graph: Graph, kind: Kind, first: int, last: int, seed: int) -> l
         if not iterated or pool.covers(first, last, iterated):
             return parts
         guard *= 4
-        if guard > 1000:
+        if guard > MOST_GUARD:
             raise SpectrumError(
                 f"an eigenvalue at the end of the spectrum is repeated more than {guard // 4} times, and "
                 f"first={first}, last={last} cut through it. Ask for fewer pairs, or use source='probes'."

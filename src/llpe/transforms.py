@@ -161,10 +161,11 @@ class AddGraphGPSStatistics(_Transform):
             missing = self.k - spectrum.values.numel()
             values = spectrum.values.expand(spectrum.vectors.size(0), -1)
             pad = (0, missing)
-            data.EigVals = torch.nn.functional.pad(values, pad, value=torch.nan).float()[..., None]
-            data.EigVecs = torch.nn.functional.pad(spectrum.vectors, pad, value=torch.nan).float()
+            values = torch.nn.functional.pad(values, pad, value=torch.nan).float()
+            vectors = torch.nn.functional.pad(spectrum.vectors, pad, value=torch.nan).float()
+            data = _attach(_attach(data, values[..., None], "EigVals"), vectors, "EigVecs")
         if self.steps is not None:
-            data.pestat_RWSE = return_probabilities(_as_given(data), self.steps)
+            data = _attach(data, return_probabilities(_as_given(data), self.steps), "pestat_RWSE")
         return data
 
 
@@ -185,6 +186,11 @@ def _attach(data: Data, columns: Tensor, attr_name: str | None) -> Data:
         data[attr_name] = columns
     elif isinstance(data.x, Tensor):
         x = data.x.view(-1, 1) if data.x.dim() == 1 else data.x
+        if not x.is_floating_point():
+            raise ValueError(
+                f"`data.x` must be floating point to take more columns, got {x.dtype}, which would round them to 0. "
+                "Convert it with x.float(), or give an `attr_name`."
+            )
         data.x = torch.cat([x, columns.to(x.dtype)], dim=-1)
     else:
         data.x = columns

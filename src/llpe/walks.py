@@ -5,7 +5,7 @@ With P = D⁻¹A, X_a = P^a E and Y_b = (Pᵀ)^b E for a block E of unit vectors
     (P^(a+b))_ii = ⟨Y_b e_i, X_a e_i⟩,
 
 so m steps cost m/2 products with a thin block instead of m products of filling-in n×n matrices. On an undirected
-graph Y_b = D X_b D⁻¹, which needs no product at all.
+graph Y_b = D X_b D⁻¹, which needs no product at all (and is not used where degrees are too far apart for float32).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch import Tensor
 from llpe.sparse import torch_csr
 
 BLOCK_ENTRIES = 2**24  # of a dense block: 64 MB in float32
+DEGREE_RANGE = 1e12  # largest over smallest degree for which D X D⁻¹ is safe in float32
 
 
 def return_probabilities(adjacency: sp.csr_array, steps: int) -> Tensor:
@@ -38,9 +39,12 @@ def return_probabilities(adjacency: sp.csr_array, steps: int) -> Tensor:
     np.divide(1.0, degree, out=inverse, where=degree > 0)
     transition = sp.csr_array(sp.diags_array(inverse) @ adjacency)
     forward = torch_csr(transition)
-    undirected = (adjacency != adjacency.T).nnz == 0
-    backward = None if undirected else torch_csr(sp.csr_array(transition.T))
-    weight, unweight = torch.from_numpy(degree).float()[:, None], torch.from_numpy(inverse).float()
+    largest, smallest = degree.max(), degree.min(where=degree > 0, initial=np.inf)
+    shortcut = largest < DEGREE_RANGE * smallest and (adjacency != adjacency.T).nnz == 0
+    backward = None if shortcut else torch_csr(sp.csr_array(transition.T))
+    exponent = np.frexp(largest)[1]  # degrees in units of a power of two: exact, and in the range of float32
+    weight = torch.from_numpy(np.ldexp(degree, -exponent)).float()[:, None]
+    unweight = torch.from_numpy(np.ldexp(inverse, exponent)).float()
 
     out = torch.zeros(n, steps)
     block = max(1, min(n, BLOCK_ENTRIES // n))

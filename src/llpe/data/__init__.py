@@ -1,0 +1,81 @@
+"""Graphs with labels, and their splits.
+
+* any graph by one text: :func:`load_graph`
+* benchmarks: :func:`load_benchmark`, :func:`list_benchmarks`
+* synthetic graphs: :func:`sbm`, :func:`preferential_attachment`
+* the user's own graph: :func:`load_file`
+* splits: :func:`make_splits`, or :func:`random_splits`, :func:`official_splits`, :func:`file_splits`
+
+All loaders return a :class:`NodeDataset`: a PyG ``Data`` with its metric, classes, official splits and notes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from llpe.data.benchmarks import DownloadError, data_root, load_benchmark
+from llpe.data.catalogue import (
+    BENCHMARKS,
+    Benchmark,
+    benchmark_key,
+    did_you_mean,
+    find_benchmark,
+    list_benchmarks,
+)
+from llpe.data.dataset import METRICS, NodeDataset, sparse_features, undirected
+from llpe.data.files import READERS, load_file
+from llpe.data.splits import Split, file_splits, make_splits, official_splits, random_splits
+from llpe.data.synthetic import GENERATORS, parse_spec, preferential_attachment, sbm
+
+__all__ = [
+    "BENCHMARKS",
+    "METRICS",
+    "Benchmark",
+    "DownloadError",
+    "NodeDataset",
+    "Split",
+    "data_root",
+    "file_splits",
+    "find_benchmark",
+    "list_benchmarks",
+    "load_benchmark",
+    "load_file",
+    "load_graph",
+    "make_splits",
+    "official_splits",
+    "parse_spec",
+    "preferential_attachment",
+    "random_splits",
+    "sbm",
+    "sparse_features",
+    "undirected",
+]
+
+
+def load_graph(spec: str | Path, *, data_root: str | Path | None = None) -> NodeDataset:
+    """Loads the graph that ``spec`` names.
+
+    Args:
+        spec: a benchmark name (``"cora"``), a synthetic graph (``"sbm:n=2000,homophily=0"``, ``"pa:n=500"``),
+            or the path of a file (``.npz``, ``.pt``, ``.graphml``, or a folder with edges.csv and nodes.csv).
+        data_root: where benchmarks live; default ``LLPE_DATA`` or ``~/.cache/llpe/data``.
+
+    Example:
+        >>> load_graph("sbm:n=60")
+        NodeDataset('sbm:n=60', num_nodes=60, num_edges=638, num_features=10, num_classes=2, metric='accuracy')
+    """
+    text = str(spec)
+    if isinstance(spec, str) and benchmark_key(text) in BENCHMARKS:
+        return load_benchmark(text, root=data_root)
+    kind, colon, _ = text.partition(":")
+    if isinstance(spec, str) and colon and kind in GENERATORS:
+        data = parse_spec(text)()
+        return NodeDataset(text, data, metric="accuracy", num_classes=int(data.y.max()) + 1)
+    path = Path(spec).expanduser()
+    if path.exists() or path.suffix.lower() in READERS:
+        return load_file(path)
+    raise ValueError(
+        f"`graph` must be a benchmark ({', '.join(BENCHMARKS)}), a synthetic graph such as "
+        f"'sbm:n=2000,homophily=0' or 'pa:n=2000', or an existing file ({', '.join(READERS)}, or a folder "
+        f"with edges.csv and nodes.csv), got {text!r}.{did_you_mean(text)}"
+    )

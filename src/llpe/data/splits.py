@@ -1,0 +1,231 @@
+"""Which labelled nodes train, which choose, which test: random, official, or from a file.
+
+Every split is checked: disjoint, within the labelled nodes, no empty part, every class to be learned present
+in train. Random splits also cover all labelled nodes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from llpe.data.arrays import open_npz
+from llpe.data.dataset import PARTS, NodeDataset, check_labels
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Sorted node numbers (int64) for training, validation and test.
+
+    Example:
+        >>> Split(torch.tensor([2, 0]), torch.tensor([1]), torch.tensor([3]))
+        Split(train=2, val=1, test=1)
+    """
+
+    train: Tensor
+    val: Tensor
+    test: Tensor
+
+    def __post_init__(self) -> None:
+        for part in PARTS:
+            object.__setattr__(self, part, torch.as_tensor(getattr(self, part), dtype=torch.int64).sort().values)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the three lists."""
+        digest = hashlib.sha256()
+        for part in PARTS:
+            ids = getattr(self, part).numpy()
+            digest.update(f"{part} {ids.size}".encode())
+            digest.update(np.ascontiguousarray(ids, dtype="<i8").data)
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Split({', '.join(f'{part}={getattr(self, part).numel()}' for part in PARTS)})"
+
+
+def random_splits(
+    y: Tensor,
+    *,
+    count: int = 10,
+    train: float = 0.6,
+    val: float = 0.2,
+    seed: int = 0,
+    allow_missing_classes: bool = False,
+) -> list[Split]:
+    """Random splits of the labelled nodes: ``int(train·n)`` train, ``int(val·n)`` val, the rest test.
+
+    Split i is a permutation drawn from seed ``seed + i``; the defaults are the paper's ten 60/20/20 splits.
+
+    NOTE[PAPER]: the authors' code puts node 0 into every training set; we do not.
+
+    Args:
+        y: classes [num_nodes], −1 for unlabelled.
+        count: number of splits.
+        train, val: shares of the labelled nodes.
+        seed: seed of the first split.
+        allow_missing_classes: accept classes with a single labelled node, and splits that train without a
+            class. Such nodes cannot be classified correctly, so by default they are refused.
+
+    Example:
+        >>> random_splits(torch.tensor([0, 1] * 10), count=2)
+        [Split(train=12, val=4, test=4), Split(train=12, val=4, test=4)]
+    """
+    _check_shares(count, train, val)
+    labelled = _labelled(y)
+    sizes = torch.bincount(y[labelled])
+    alone = (sizes == 1).nonzero().flatten().tolist()
+    if alone and not allow_missing_classes:
+        raise ValueError(
+            f"`y` must have at least 2 labelled nodes in each class, got a single one in {_classes(alone)}. "
+            "Label more nodes, mark these as unlabelled (−1), or pass allow_missing_classes=True."
+        )
+    num_train, num_val = int(train * labelled.numel()), int(val * labelled.numel())
+    splits = []
+    for i in range(count):
+        order = np.random.default_rng(seed + i).permutation(labelled.numpy())
+        parts = np.split(order, [num_train, num_train + num_val])
+        splits.append(Split(*(torch.from_numpy(part) for part in parts)))
+    return _checked(splits, y, f"random split (seeds {seed} … {seed + count - 1})", allow_missing_classes)
+
+
+def official_splits(dataset: NodeDataset) -> list[Split]:
+    """The splits that came with the data set.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from llpe.data import load_graph
+        >>> dataset = load_graph("sbm:n=60")
+        >>> mask = torch.arange(60)[:, None] % 3
+        >>> official_splits(replace(dataset, masks={"train": mask == 0, "val": mask == 1, "test": mask == 2}))
+        [Split(train=20, val=20, test=20)]
+    """
+    masks = dataset.masks
+    if masks is None:
+        raise ValueError(
+            f"{dataset.name}: official splits must come with the data set, got none. Use random splits or a split file."
+        )
+    splits = [Split(*(masks[part][:, i].nonzero().flatten() for part in PARTS)) for i in range(masks["train"].size(1))]
+    return _checked(splits, dataset.data.y, f"{dataset.name}: official split", dataset.published)
+
+
+def file_splits(path: str | Path, y: Tensor, *, allow_missing_classes: bool = False) -> list[Split]:
+    """Splits from an ``.npz`` with the keys ``train``, ``val`` (or ``valid``) and ``test``.
+
+    Each holds node numbers [size] or [num_splits, size], or a boolean mask [num_nodes] or
+    [num_splits, num_nodes].
+
+    Args:
+        path: the file.
+        y: the classes the splits are checked against.
+        allow_missing_classes: accept splits that train without a class.
+    """
+    arrays = open_npz(path)
+    val = "valid" if "valid" in arrays and "val" not in arrays else "val"
+    rows: list[list[np.ndarray]] = []
+    for key in ("train", val, "test"):
+        if key not in arrays:
+            raise ValueError(f"{path}: must hold the keys train, val (or valid) and test, got {', '.join(arrays)}.")
+        rows.append(_rows(arrays[key], f"{path}: `{key}`", y.numel()))
+    if len({len(row) for row in rows}) != 1:
+        raise ValueError(f"{path}: the parts must hold the same number of splits, got {[len(r) for r in rows]}.")
+    splits = [Split(*(torch.from_numpy(part) for part in parts)) for parts in zip(*rows, strict=True)]
+    return _checked(splits, y, f"{path}: split", allow_missing_classes)
+
+
+def make_splits(dataset: NodeDataset, kind: str | Path = "random", *, count: int = 10, seed: int = 0) -> list[Split]:
+    """The splits of a data set: ``"random"`` (the paper's), ``"official"``, or the path of a split file.
+
+    ``count`` and ``seed`` belong to random splits; of the others the first ``count`` are taken.
+
+    Example:
+        >>> from llpe.data import load_graph
+        >>> make_splits(load_graph("sbm:n=100"), count=1)
+        [Split(train=60, val=20, test=20)]
+    """
+    y, lenient = dataset.data.y, dataset.published
+    if kind == "random":
+        return random_splits(y, count=count, seed=seed, allow_missing_classes=lenient)
+    if kind == "official":
+        return official_splits(dataset)[:count]
+    if not str(kind).endswith(".npz"):
+        raise ValueError(f"`kind` must be random, official or the path of an .npz file, got {str(kind)!r}.")
+    return file_splits(kind, y, allow_missing_classes=lenient)[:count]
+
+
+def _check_shares(count: int, train: float, val: float) -> None:
+    if count < 1:
+        raise ValueError(f"`count` must be at least 1, got {count}.")
+    if not (train > 0 and val > 0 and train + val < 1):
+        raise ValueError(
+            f"`train` and `val` must be positive shares with a sum below 1, got {train:g} and {val:g}. "
+            "The rest is the test set."
+        )
+
+
+def _labelled(y: Tensor) -> Tensor:
+    check_labels("splits", y, y.numel())
+    labelled = (y >= 0).nonzero().flatten()
+    if not labelled.numel():
+        raise ValueError("`y` must have labelled nodes, got none: there is nothing to train on. Label some nodes.")
+    return labelled
+
+
+def _rows(array: np.ndarray, where: str, num_nodes: int) -> list[np.ndarray]:
+    if array.ndim not in (1, 2) or array.dtype.kind not in "biu":
+        raise ValueError(
+            f"{where} must hold node numbers or a boolean mask in 1 or 2 dimensions, "
+            f"got {array.dtype} of shape {list(array.shape)}."
+        )
+    rows = list(np.atleast_2d(array))
+    if array.dtype.kind == "b":
+        if array.shape[-1] != num_nodes:
+            raise ValueError(f"{where} must be a mask of {num_nodes} nodes, got {array.shape[-1]}.")
+        rows = [np.flatnonzero(row) for row in rows]
+    return [row.astype(np.int64) for row in rows]
+
+
+def _checked(splits: list[Split], y: Tensor, what: str, allow_missing_classes: bool) -> list[Split]:
+    """Refuses splits that are not disjoint, leave the labelled nodes, or cannot be trained on."""
+    labelled = _labelled(y)
+    classes = set(y[labelled].unique().tolist())
+    for i, split in enumerate(splits):
+        for part in PARTS:
+            ids = getattr(split, part)
+            if not ids.numel():
+                raise ValueError(
+                    f"{what} {i}: `{part}` must not be empty, got 0 of {labelled.numel()} labelled nodes. "
+                    "Label more nodes or change the shares."
+                )
+            outside = ids[(ids < 0) | (ids >= y.numel()) | (y[ids.clamp(0, y.numel() - 1)] < 0)]
+            if outside.numel():
+                raise ValueError(
+                    f"{what} {i}: `{part}` must name labelled nodes, got node {int(outside[0])} "
+                    f"({outside.numel()} such nodes). Remove them from the split."
+                )
+        merged = torch.cat([split.train, split.val, split.test])
+        twice = merged.sort().values
+        twice = twice[1:][twice[1:] == twice[:-1]]
+        if twice.numel():
+            raise ValueError(
+                f"{what} {i}: train, val and test must be disjoint, got node {int(twice[0])} more than once "
+                f"({twice.numel()} such cases)."
+            )
+        missing = sorted(classes - set(y[split.train].unique().tolist()))
+        if missing and not allow_missing_classes:
+            raise ValueError(
+                f"{what} {i}: `train` must contain every class, got no node of {_classes(missing)}. "
+                "Label more nodes of it, mark it as unlabelled (−1), or take another seed."
+            )
+    return splits
+
+
+def _classes(numbers: Sequence[int]) -> str:
+    return f"class{'es' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"

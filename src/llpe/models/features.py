@@ -1,0 +1,53 @@
+"""The first layer: features, dense or sparse, to a narrow dense matrix."""
+
+from __future__ import annotations
+
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+from llpe.models.sparse import FixedMatrix, remember
+
+
+@final
+class FeatureLinear(nn.Linear):
+    """x Wᵀ + b, where a sparse ``x`` (layout CSR, CSC or COO) stays sparse, forwards and backwards.
+
+    Parameters, names and initialisation are those of ``torch.nn.Linear``. What a sparse ``x`` needs besides
+    itself, xᵀ by rows, is made in the first backward pass and kept as long as ``x`` lives.
+
+    Example:
+        >>> x = torch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
+        >>> linear = FeatureLinear(3, 4)
+        >>> torch.allclose(linear(x.to_sparse()), linear(x))
+        True
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        if x.layout == torch.strided:
+            return super().forward(x)
+        return remember("features", (x,), lambda: FixedMatrix(lambda: x)) @ self.weight.t() + self.bias
+
+    def _check(self, x: Tensor | None) -> None:
+        if not isinstance(x, Tensor):
+            raise ValueError(
+                f"`data.x` must be a tensor of {self.in_features} features per node, got {type(x).__name__}. "
+                "Give features, or say in_features=0."
+            )
+        if x.dim() != 2 or x.size(1) != self.in_features:
+            raise ValueError(
+                f"`data.x` must have shape [rows, {self.in_features}], got {list(x.shape)}. "
+                "The model was made for another number of features: see in_features."
+            )
+        if x.dtype != self.weight.dtype:
+            raise ValueError(
+                f"`data.x` must have dtype {self.weight.dtype}, got {x.dtype}. Convert it with "
+                f"data.x.to({self.weight.dtype})."
+            )
+        if x.layout != torch.strided and x.requires_grad:
+            raise ValueError(
+                "`data.x` must not require gradients while sparse, got a tensor that does. "
+                "Convert it with data.x.to_dense()."
+            )

@@ -1,0 +1,124 @@
+"""``gt``: graph transformer with full attention, each node attending to every node (Dwivedi & Bresson, 2021).
+
+Edges enter through the encoding only. The attention of head a is softmax(Q_a K_aᵀ / √(width / heads)) V_a; no
+n × n matrix is kept, so memory is linear in the number of nodes, in training too.
+
+The plain layer is the paper's, the post-norm layer of "Attention is all you need" as in
+``torch.nn.TransformerEncoderLayer``: h ← LayerNorm(h + attention(h)), h ← LayerNorm(h + feed-forward(h)). The
+strong layer is the residual wrapper of all backbones, twice: around attention, then around a linear map.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Unpack, final
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from llpe.models.base import Backbone, Shared, check_count, check_share
+from llpe.models.mlp import LinearOperation
+
+QUERY_ROWS = 512  # rows of the attention matrix held at once when its entries are dropped
+
+
+@final
+class GT(Backbone):
+    """Attention of all nodes to all nodes; ``edge_index`` may be None.
+
+    Args:
+        width: width of the node states, a multiple of ``heads``.
+        heads: attention heads.
+        attention_dropout: share of the attention's entries dropped in training. Memory stays linear, but a
+            step takes three to six times as long.
+        shared: see :class:`~llpe.models.base.Backbone`.
+
+    Example:
+        >>> GT(width=8, layers=1, heads=2)(torch.ones(5, 8), None).shape
+        torch.Size([5, 8])
+    """
+
+    whole_graph = True
+
+    # NOTE[PAPER]: torch's layer, and so the authors' code, also drops attention entries, at the rate
+    # `dropout`. Their published settings for GT all have dropout 0, where nothing differs; elsewhere it makes a
+    # step three to six times as long, so it is an option of its own.
+    def __init__(self, *, width: int, heads: int = 4, attention_dropout: float = 0.0, **shared: Unpack[Shared]) -> None:
+        check_count("width", width)
+        check_count("heads", heads)
+        if width % heads:
+            raise ValueError(
+                f"`width` must be a multiple of heads={heads}, got {width}. "
+                "Change heads, the hidden width, or the encoding's dim (the width is their sum)."
+            )
+        check_share("attention_dropout", attention_dropout)
+        attention = partial(Attention, width, heads=heads, dropout=attention_dropout)
+        super().__init__(attention, width=width, **shared)
+
+    def plain_layer(self) -> list[nn.Module]:
+        attention = self.operation(self.width)
+        return [EncoderLayer(attention, self.width, self.feedforward, dropout=self.dropout, norm_eps=self.norm_eps)]
+
+    def strong_layer(self) -> list[nn.Module]:
+        return [self.residual(self.operation), self.residual(partial(LinearOperation, self.width))]
+
+
+@final
+class EncoderLayer(nn.Module):
+    """Post-norm: attention, then a feed-forward with ReLU, each added to its input and normalised."""
+
+    def __init__(self, attention: nn.Module, width: int, feedforward: int, *, dropout: float, norm_eps: float) -> None:
+        super().__init__()
+        self.attention = attention
+        self.first = nn.Linear(width, feedforward)
+        self.second = nn.Linear(feedforward, width)
+        self.attention_norm = nn.LayerNorm(width, eps=norm_eps)
+        self.feedforward_norm = nn.LayerNorm(width, eps=norm_eps)
+        self.dropout = dropout
+
+    def forward(self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None) -> Tensor:
+        h = self.attention_norm(h + self._drop(self.attention(h)))
+        inner = self._drop(self.first(h).relu())
+        return self.feedforward_norm(h + self._drop(self.second(inner)))
+
+    def _drop(self, h: Tensor) -> Tensor:
+        return F.dropout(h, self.dropout, self.training)
+
+
+@final
+class Attention(nn.Module):
+    """Multi-head attention over all rows, [num_nodes, width] → [num_nodes, out]."""
+
+    def __init__(self, width: int, out: int, *, heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.project = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, out)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """As in torch's multi-head attention: Xavier for the projections, biases 0."""
+        nn.init.xavier_uniform_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+        self.out.reset_parameters()
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, h: Tensor, edge_index: Tensor | None = None, edge_weight: Tensor | None = None) -> Tensor:
+        rows = self.project(h).view(1, h.size(0), 3, self.heads, -1)
+        query, key, value = rows.transpose(1, 3).unbind(2)  # each [1, heads, num_nodes, width / heads]
+        if self.training and self.dropout > 0:
+            seen = self._dropped(query, key, value)
+        else:
+            seen = F.scaled_dot_product_attention(query, key, value)
+        return self.out(seen.transpose(1, 2).reshape(h.shape))
+
+    def _dropped(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """A few query rows at a time, and again in backward: torch alone would hold the n × n matrix."""
+        parts = [
+            checkpoint(F.scaled_dot_product_attention, part, key, value, None, self.dropout, use_reentrant=False)
+            for part in query.split(QUERY_ROWS, dim=2)
+        ]
+        return torch.cat(parts, dim=2)

@@ -1,0 +1,42 @@
+"""What all tests share: a cache of their own, and real graphs where there are some."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from torch_geometric.data import Data
+from torch_geometric.datasets import HeterophilousGraphDataset, WebKB
+
+CLASSES = {"texas": WebKB, "cornell": WebKB, "tolokers": HeterophilousGraphDataset}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One temporary cache per process of a test session: for tests, doctests, and the processes they start."""
+    folder = tempfile.mkdtemp(prefix="llpe-tests-")
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    os.environ["LLPE_CACHE"] = folder
+    os.environ.pop("LLPE_CACHE_GB", None)
+
+
+@pytest.fixture
+def real_data(tmp_path: Path) -> Callable[[str], Data]:
+    """Loads a real graph as PyG does, from ``LLPE_DATA_MIRROR`` or shared/data beside the checkout; else skips."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    mirror = Path(os.environ.get("LLPE_DATA_MIRROR") or beside)
+
+    def load(name: str) -> Data:
+        raw = mirror / name / "raw"
+        if not raw.is_dir():
+            pytest.skip(f"no raw files of {name}: set LLPE_DATA_MIRROR to a folder that has {name}/raw")
+        copy = tmp_path / "real" / name / "raw"  # PyG writes beside the raw files
+        copy.mkdir(parents=True)
+        for file in raw.iterdir():
+            shutil.copyfile(file, copy / file.name)
+        return CLASSES[name](str(tmp_path / "real"), name)[0]
+
+    return load

@@ -1,0 +1,345 @@
+"""One contract for all encodings on all tiny graphs."""
+
+import copy
+import dataclasses
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import ortho_group
+from torch_geometric.data import Batch, Data
+
+import llpe.probes
+from llpe import make_encoding, tiny
+from llpe.encodings import ENCODINGS, Encoding
+from llpe.graph import TINY
+
+WIDTH = 12  # nodes of the largest tiny graph, for the encodings whose projection has a row per node
+CASES = {
+    "none": {},
+    "lpe-fk": {"dim": 8, "k": 3},
+    "lpe-flk": {"dim": 8, "k": 3},
+    "lpe-full": {"dim": 8, "width": WIDTH},
+    "elastic": {"dim": 8, "width": WIDTH},
+    "signnet": {"dim": 8, "k": 3},
+    "san": {"dim": 8, "k": 3},
+    "rwse": {"dim": 8, "steps": 4},
+    "llpe": {"dim": 8, "order": 12, "l1": 0.1, "l2": 0.1},
+    "llpe ends": {"dim": 8, "order": 12, "source": "ends", "k": 2},
+    "llpe probes": {"dim": 8, "order": 12, "source": "probes", "probes": 4},
+    "llpe minmax": {"dim": 8, "order": 12, "scaling": "minmax"},
+    "llpe heat": {"dim": 8, "order": 12, "start": "heat"},
+}
+pytestmark = pytest.mark.filterwarnings("ignore::llpe.GraphWarning")
+
+
+def build(case: str, **more) -> Encoding:
+    return make_encoding(case.split()[0], **(CASES[case] | more)).eval()
+
+
+def fixed_part(data: Data, before: Data) -> dict[str, torch.Tensor]:
+    return {name: data[name] for name in data.keys() if name not in before}  # noqa: SIM118
+
+
+def test_every_encoding_has_a_case():
+    assert {case.split()[0] for case in CASES} == set(ENCODINGS)
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("case", CASES)
+def test_shape_and_finiteness(case, name):
+    encoding, data = build(case), tiny(name)
+    prepared = encoding.prepare(data)
+    pe = encoding(prepared)
+    assert pe.shape == (data.num_nodes, encoding.dim)
+    assert pe.isfinite().all()
+    assert encoding.penalty(prepared).shape == ()
+    assert set(data.keys()) == set(tiny(name).keys())  # the input is left as it was
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("case", CASES)
+def test_a_row_slice_is_the_rows_of_the_whole(case, name):
+    encoding, data = build(case), tiny(name)
+    data.x = torch.randn(data.num_nodes, 2)
+    prepared = encoding.prepare(data)
+    rows = torch.arange(data.num_nodes)[::2]
+    part = copy.copy(prepared)
+    for key in prepared.node_attrs():
+        part[key] = prepared[key][rows]
+    part.num_nodes = len(rows)
+    assert torch.allclose(encoding(part), encoding(prepared)[rows], atol=1e-5)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("names", [("path", "grid"), ("ring", "no-edges"), ("single-node", "star")])
+def test_a_batch_of_two_is_the_two_apart(case, names):
+    encoding = build(case)
+    graphs = [encoding.prepare(tiny(name)) for name in names]
+    apart = torch.cat([encoding(graph) for graph in graphs])
+    assert torch.allclose(encoding(Batch.from_data_list(graphs)), apart, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("case", CASES)
+def test_same_seed_same_bytes(case, name):
+    one, two = build(case), build(case)
+    first, second = one.prepare(tiny(name), cache=False), two.prepare(tiny(name), cache=False)
+    for key, tensor in fixed_part(first, tiny(name)).items():
+        assert torch.equal(tensor, second[key])
+    assert torch.equal(one(first), two(second))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_dtype_follows_the_features(case, dtype):
+    encoding, data = build(case), tiny("grid")
+    data.x = torch.randn(12, 3, dtype=dtype)
+    assert encoding(encoding.prepare(data)).dtype == dtype
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_double_encoding_of_a_graph_without_features_is_double(case):
+    encoding = build(case)
+    if not list(encoding.parameters()):
+        pytest.skip("no encoding has no parameters")
+    encoding.double()
+    assert encoding(encoding.prepare(tiny("grid"))).dtype == torch.float64
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", ["grid", "two-triangles", "isolated-node"])
+def test_relabelling_nodes_permutes_rows(case, name, monkeypatch):
+    """Everything random is attached to nodes by the probes, so they are relabelled too."""
+    data = tiny(name)
+    n = data.num_nodes
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(5))
+    moved = Data(edge_index=order[data.edge_index], num_nodes=n)
+    encoding = build(case)
+    before = encoding(encoding.prepare(data, cache=False))
+    place = np.empty(n, dtype=int)
+    place[order.numpy()] = np.arange(n)
+    plain = llpe.probes.draw
+    for module in ("llpe.probes", "llpe.spectrum", "llpe.encodings.llpe"):
+        monkeypatch.setattr(f"{module}.draw", lambda *a, **b: plain(*a, **b)[place])
+    if case == "elastic":
+        _check_elastic_columns(encoding, data, moved, order)
+    else:
+        assert torch.allclose(encoding(encoding.prepare(moved, cache=False))[order], before, atol=1e-4)
+
+
+def _check_elastic_columns(encoding, data, moved, order):
+    """Its columns are nodes as well, so relabelling permutes both sides of the matrix."""
+    name = encoding.attribute("potentials")
+    before = encoding.prepare(data, cache=False)[name]
+    after = encoding.prepare(moved, cache=False)[name]
+    assert torch.allclose(after[order][:, order], before[:, : len(order)], atol=1e-5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_declared_invariances_hold_and_undeclared_ones_fail(case, monkeypatch):
+    """Signs and bases are changed under the encoding's feet: in the spectra it is given."""
+    encoding, data = build(case), tiny("ring")
+    before = encoding(encoding.prepare(data, cache=False))
+    for invariance, change in (("sign", _flip), ("basis", _rotate)):
+        with monkeypatch.context() as patch:
+            for module in ("lpe", "signnet", "san", "llpe"):
+                for name in ("end_spectrum", "full_spectrum"):
+                    target = f"llpe.encodings.{module}.{name}"
+                    _patch(patch, target, change)
+            after = encoding(encoding.prepare(data, cache=False))
+        same = torch.allclose(before, after, atol=1e-4)
+        assert same == (invariance in encoding.invariances), invariance
+
+
+def _patch(patch, target, change):
+    module_name, _, attribute = target.rpartition(".")
+    module = __import__(module_name, fromlist=[attribute])
+    if hasattr(module, attribute):
+        original = getattr(module, attribute)
+        patch.setattr(module, attribute, lambda *a, **b: change(original(*a, **b)))
+
+
+def _flip(spectrum):
+    signs = torch.tensor([(-1.0) ** i for i in range(spectrum.values.numel())], dtype=torch.float64)
+    return dataclasses.replace(spectrum, vectors=spectrum.vectors * signs)
+
+
+def _rotate(spectrum):
+    vectors = spectrum.vectors.clone()
+    for space in spectrum.spaces.unique():
+        where = torch.where(spectrum.spaces == space)[0]
+        if len(where) > 1:
+            vectors[:, where] = vectors[:, where] @ torch.from_numpy(ortho_group.rvs(len(where), random_state=3))
+    return dataclasses.replace(spectrum, vectors=vectors)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradients_reach_every_parameter(case):
+    encoding = build(case).train()
+    prepared = encoding.prepare(tiny("grid"))
+    pe = encoding(prepared)
+    if not list(encoding.parameters()):
+        assert not pe.requires_grad
+        return
+    weight = torch.randn(pe.shape, generator=torch.Generator().manual_seed(0))
+    ((pe * weight).sum() + encoding.penalty(prepared)).backward()
+    for name, parameter in encoding.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0 or name.endswith("in_proj_bias"), name
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_state_dict_round_trip(case):
+    one, two = build(case, seed=1) if case != "none" else build(case), build(case)
+    data = two.prepare(tiny("grid"))
+    two.load_state_dict(one.state_dict())
+    three = build(case)
+    three.load_state_dict(two.state_dict())
+    assert torch.equal(two(data), three(data))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_parameters_do_not_grow_with_the_graph(case):
+    sizes = []
+    for name in ("path", "grid"):
+        encoding = build(case)
+        encoding.prepare(tiny(name))
+        sizes.append({key: value.shape for key, value in encoding.state_dict().items()})
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_reset_parameters_follows_the_global_seed(case):
+    encoding = build(case)
+    data = encoding.prepare(tiny("grid"))
+    results = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        encoding.reset_parameters()
+        results.append(encoding(data).detach())
+    assert torch.equal(results[0], results[1])
+    random_start = bool(list(encoding.parameters())) and getattr(encoding, "start", "uniform") == "uniform"
+    assert torch.equal(results[0], results[2]) != random_start
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_building_leaves_the_global_generator_alone(case):
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+    build(case).prepare(tiny("path"))
+    assert torch.equal(torch.rand(1), expected)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_repr_shows_every_argument(case):
+    encoding = build(case)
+    for name in inspect.signature(type(encoding)).parameters:
+        assert f"{name}=" in repr(encoding)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "none"])
+def test_unprepared_and_changed_data_are_refused(case):
+    encoding = build(case)
+    with pytest.raises(ValueError, match=r"`data` must be prepared by this encoding, got no attribute"):
+        encoding(tiny("grid"))
+    data = encoding.prepare(tiny("grid"))
+    data.num_nodes = 13
+    with pytest.raises(ValueError, match=r"must have a row for each of 13 nodes, got 12.*has changed"):
+        encoding(data)
+
+
+def test_two_encodings_with_other_arguments_live_on_one_graph():
+    one, two = build("llpe"), build("llpe minmax")
+    data = two.prepare(one.prepare(tiny("grid")))
+    assert not torch.allclose(one(data), two(data))
+    assert torch.equal(one(data), one(one.prepare(tiny("grid"))))
+
+
+@pytest.mark.parametrize("name", ["lpe-full", "elastic"])
+def test_a_projection_with_a_row_per_node_takes_its_width_from_the_first_graph(name):
+    encoding = make_encoding(name, dim=4)
+    data = encoding.prepare(tiny("grid"))
+    assert encoding.project.weight.shape == (4, 12)
+    assert encoding(data).shape == (12, 4)
+    with pytest.raises(ValueError, match=r"must see 12 columns.*got 5"):
+        encoding(encoding.prepare(tiny("path")))
+    with pytest.raises(ValueError, match="`width` must be at least the number of nodes, got 3 for a graph of 12"):
+        make_encoding(name, dim=4, width=3).prepare(tiny("grid"))
+
+
+def test_elastic_potentials_are_those_of_the_pseudo_inverse():
+    from llpe import Graph
+    from llpe.encodings.elastic import potentials
+    from llpe.laplacian import laplacian
+
+    for name in TINY:
+        graph = Graph.from_data(tiny(name))
+        inverse = np.linalg.pinv(laplacian(graph, "comb").toarray(), hermitian=True)
+        assert np.allclose(potentials(graph), inverse - np.diag(inverse), atol=1e-10)
+
+
+def test_elastic_refuses_what_does_not_fit_in_memory(monkeypatch):
+    from llpe import SpectrumError
+
+    monkeypatch.setattr("llpe.solvers.available_memory", lambda: 100)
+    with pytest.raises(SpectrumError, match=r"potentials of 12 nodes needs about .* 'llpe'"):
+        make_encoding("elastic", dim=4).prepare(tiny("grid"), cache=False)
+
+
+def test_lpe_encodings_leave_out_the_trivial_vector_only():
+    """Two triangles: the first nontrivial vector tells the components apart."""
+    encoding = make_encoding("lpe-fk", dim=2, k=1)
+    column = encoding.prepare(tiny("two-triangles"))[encoding.attribute("vectors")][:, 0]
+    assert torch.allclose(column[:3], column[0].expand(3), atol=1e-6)
+    assert torch.allclose(column[3:], -column[0].expand(3), atol=1e-6)
+
+
+@pytest.mark.parametrize("case", ["signnet", "san"])
+def test_node_chunks_change_nothing(case, monkeypatch):
+    encoding = build(case)
+    data = encoding.prepare(tiny("grid"))
+    whole = encoding(data)
+    whole.square().sum().backward()
+    gradients = [p.grad.clone() for p in encoding.parameters()]
+    encoding.zero_grad()
+    monkeypatch.setattr(f"llpe.encodings.{case}.CHUNK_ENTRIES", 1)
+    chunked = encoding(data)
+    assert torch.allclose(chunked, whole, atol=1e-6)
+    chunked.square().sum().backward()
+    for parameter, gradient in zip(encoding.parameters(), gradients, strict=True):
+        assert torch.allclose(parameter.grad, gradient, atol=1e-3)
+    with torch.no_grad():
+        assert torch.allclose(encoding(data), whole, atol=1e-6)
+
+
+def test_san_flips_signs_in_training_only():
+    encoding = build("san")
+    data = encoding.prepare(tiny("grid"))
+    assert torch.equal(encoding(data), encoding(data))
+    encoding.train()
+    torch.manual_seed(0)
+    outputs = [encoding(data) for _ in range(6)]
+    assert any(not torch.allclose(outputs[0], other) for other in outputs[1:])
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("spectral", {}, "`name` must be one of none, lpe-fk, .*llpe, got 'spectral'"),
+        ("lpe-fk", {}, "`dim` must be given for 'lpe-fk'"),
+        ("lpe-fk", {"dim": 4, "order": 3}, "options of 'lpe-fk' must be among dim, k, seed, got order"),
+        ("lpe-fk", {"dim": 4, "k": 0}, "`k` must be an integer of at least 1, got 0"),
+        ("lpe-flk", {"dim": 4, "k": -2}, "`k` must be an integer of at least 1, got -2"),
+        ("rwse", {"dim": 4, "steps": 0}, "`steps` must be an integer of at least 1"),
+        ("signnet", {"dim": 4, "hidden": 0}, "`hidden` must be an integer of at least 1"),
+        ("san", {"dim": 6}, "`dim` must be a multiple of heads=4, got 6"),
+        ("elastic", {"dim": 4, "width": 0}, "`width` must be an integer of at least 1"),
+        ("rwse", {"dim": True}, "`dim` must be an integer of at least 1, got True"),
+    ],
+)
+def test_bad_arguments_are_refused(name, options, words):
+    with pytest.raises(ValueError, match=words):
+        make_encoding(name, **options)

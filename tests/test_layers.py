@@ -1,0 +1,75 @@
+"""Imports point one way, the core is light, and the laboratory stays out of ``import llpe``."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import llpe
+
+ROOT = Path(llpe.__file__).parent
+ORDER = [
+    "graph",
+    "data",
+    "sparse",
+    "laplacian",
+    "chebyshev",
+    "cache",
+    "walks",
+    "solvers",
+    "probes",
+    "spectrum",
+    "encodings",
+    "transforms",
+    "graphgym",
+    "models",
+    "experiments",
+    "report",
+    "cli",
+]
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The first name after ``llpe.`` of everything a file imports from the package, at any depth of the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "llpe":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("llpe."):
+            found.add(node.module.split(".")[1])
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("llpe.")}
+    return found
+
+
+def test_imports_point_one_way():
+    for path in sorted(ROOT.rglob("*.py")):
+        layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        if layer == "__init__":
+            continue
+        assert layer in ORDER, f"{path.name}: a new layer needs its place in the order"
+        for other in imported_modules(path) - {layer, "__version__"}:
+            assert ORDER.index(other) < ORDER.index(layer), f"{path.relative_to(ROOT)} imports llpe.{other}"
+
+
+def test_encodings_do_not_import_each_other():
+    for path in sorted((ROOT / "encodings").glob("*.py")):
+        if path.stem == "__init__":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("llpe.encodings"):
+                assert node.module.split(".")[2:3] == ["base"] or node.module.endswith(".linear"), path.name
+
+
+def test_import_brings_no_laboratory():
+    code = """
+import sys, torch, torch_geometric
+before = set(sys.modules)
+import llpe
+new = {name.split(".")[0] for name in set(sys.modules) - before}
+assert new <= {"llpe", "scipy", "numpy", "safetensors", "filelock"} | {"_csparsetools"} | set(sys.stdlib_module_names)
+laboratory = ("llpe.data", "llpe.models", "llpe.experiments", "llpe.report", "llpe.cli")
+assert not [name for name in sys.modules if name.startswith(laboratory)]
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

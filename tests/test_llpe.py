@@ -1,0 +1,274 @@
+"""LLPE against the paper's formula, written out naively in float64."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import ortho_group
+from torch_geometric.data import Data
+
+from llpe import LLPE, Graph, chebyshev, end_spectrum, full_spectrum, tiny
+from llpe.data.synthetic import sbm
+from llpe.encodings.llpe import LEVELS, heat_bank, levels, minmax, spectral_basis
+from llpe.graph import TINY
+from llpe.laplacian import normalised_adjacency
+from llpe.probes import draw
+
+
+def naive_gains(values, theta):
+    """W[i, j] = Σ_m θ_j[m]·cos(m·arccos(λ_i − 1))."""
+    m = torch.arange(theta.size(0))
+    return torch.cos(m * torch.arccos((values - 1).clamp(-1, 1))[:, None]) @ theta
+
+
+def naive_directions(spectrum, probe):
+    """Σ_E √dim(E)·P_E g/‖P_E g‖ eigenspace by eigenspace, as columns that add up to it."""
+    columns = torch.zeros_like(spectrum.vectors)
+    for space in spectrum.spaces.unique():
+        inside = spectrum.vectors[:, spectrum.spaces == space]
+        direction = inside @ (inside.T @ probe)
+        columns[:, spectrum.spaces == space] = (direction / direction.norm() * inside.size(1) ** 0.5 / inside.size(1))[
+            :, None
+        ]
+    return columns
+
+
+def probe_of(graph, seed=0):
+    return torch.from_numpy(draw(graph.num_nodes, 1, seed)[:, 0]).double()
+
+
+@pytest.mark.parametrize("scaling", ["unit", "minmax"])
+@pytest.mark.parametrize("source", ["full", "ends"])
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.filterwarnings("ignore::llpe.GraphWarning")
+def test_forward_and_gradient_are_the_papers_formula(name, source, scaling):
+    data = tiny(name)
+    graph = Graph.from_data(data)
+    encoding = LLPE(5, order=12, source=source, k=2 if source == "ends" else None, scaling=scaling, seed=3).double()
+    prepared = encoding.prepare(data)
+    make = {"full": full_spectrum, "ends": lambda *a, **b: end_spectrum(*a, first=2, last=2, **b)}[source]
+    spectrum = make(graph, seed=3, cache=False)
+    scaled = minmax(spectrum.vectors) if scaling == "minmax" else naive_directions(spectrum, probe_of(graph, 3))
+
+    theta = encoding.theta.detach().clone().requires_grad_()
+    naive = scaled @ naive_gains(spectrum.values, theta)
+    ours = encoding(prepared)
+    assert ours.dtype == torch.float64
+    assert torch.allclose(ours, naive, atol=1e-10)
+    weight = torch.randn(ours.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    (ours * weight).sum().backward()
+    (naive * weight).sum().backward()
+    assert torch.allclose(encoding.theta.grad, theta.grad, atol=1e-10)
+
+
+def test_forward_is_the_papers_formula_on_a_larger_graph():
+    data = sbm(n=300, homophily=0.3, seed=2)
+    data.x = data.x.double()
+    encoding = LLPE(16, order=64).double()
+    spectrum = full_spectrum(data, cache=False)
+    naive = naive_directions(spectrum, probe_of(Graph.from_data(data))) @ naive_gains(
+        spectrum.values, encoding.theta.detach()
+    )
+    assert torch.allclose(encoding(encoding.prepare(data)), naive, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["grid", "ring", "two-triangles", "complete"])
+def test_recurrence_on_one_signal_gives_the_same_basis(name):
+    """B = T_m(L̃)s without any eigenvector, for s = Σ u_i and for s with one direction per eigenspace."""
+    graph = Graph.from_data(tiny(name))
+    spectrum = full_spectrum(graph, cache=False)
+    operator = torch.from_numpy(-normalised_adjacency(graph).toarray())
+    terms = chebyshev.basis(spectrum.values, 64)
+    for signal, basis in (
+        (spectrum.vectors.sum(dim=1), spectrum.vectors @ terms),
+        (
+            naive_directions(spectrum, probe_of(graph)).sum(dim=1),
+            spectral_basis(spectrum, 64, "unit", probe_of(graph)),
+        ),
+    ):
+        recurrence = torch.stack(list(chebyshev.recurrence(operator.matmul, signal, 64)), dim=1)
+        assert torch.allclose(recurrence, basis, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["ring", "complete", "two-triangles", "star", "grid", "no-edges"])
+def test_unit_basis_does_not_depend_on_the_eigenbasis(name):
+    graph = Graph.from_data(tiny(name))
+    spectrum = full_spectrum(graph, cache=False)
+    turned = spectrum.vectors.clone()
+    for space in spectrum.spaces.unique():
+        where = torch.where(spectrum.spaces == space)[0]
+        turn = ortho_group.rvs(len(where), random_state=1) if len(where) > 1 else -np.eye(1)
+        turned[:, where] = spectrum.vectors[:, where] @ torch.from_numpy(turn)
+    other = dataclasses.replace(spectrum, vectors=turned)
+    one, two = (spectral_basis(s, 16, "unit", probe_of(graph)) for s in (spectrum, other))
+    assert torch.allclose(one, two, atol=1e-10)
+    if name not in ("no-edges",):
+        one, two = (spectral_basis(s, 16, "minmax", probe_of(graph)) for s in (spectrum, other))
+        assert not torch.allclose(one, two, atol=1e-3)  # the published form does depend on it
+
+
+def test_unit_basis_is_the_same_from_two_solvers():
+    graph = Graph.from_data(sbm(n=900, homophily=0.2, seed=3))
+    full, ends = full_spectrum(graph, cache=False), end_spectrum(graph, first=20, last=20, cache=False)
+    kept = torch.cat([torch.arange(20), torch.arange(880, 900)])
+    same = dataclasses.replace(
+        full,
+        values=full.values[kept],
+        vectors=full.vectors[:, kept],
+        spaces=full.spaces[kept].unique(return_inverse=True)[1],
+    )
+    assert (full.solver, ends.solver) == ("lapack", "arpack")
+    one, two = (spectral_basis(s, 64, "unit", probe_of(graph)) for s in (same, ends))
+    assert torch.allclose(one, two, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.filterwarnings("ignore::llpe.GraphWarning")
+def test_every_eigenvalue_carries_energy_equal_to_its_multiplicity(name):
+    graph = Graph.from_data(tiny(name))
+    spectrum = full_spectrum(graph, cache=False)
+    signal = spectral_basis(spectrum, 1, "unit", probe_of(graph))[:, 0]
+    energy = (spectrum.vectors.T @ signal) ** 2
+    for space in spectrum.spaces.unique():
+        inside = spectrum.spaces == space
+        assert float(energy[inside].sum()) == pytest.approx(int(inside.sum()), abs=1e-9)
+
+
+def test_minmax_is_defined_on_a_constant_vector():
+    """The first eigenvector of a connected regular graph is constant, where the published scaling is 0/0."""
+    encoding = LLPE(4, order=8, scaling="minmax")
+    for n in (8, 12, 50, 100):
+        nodes = torch.arange(n)
+        ring = torch.stack([nodes, (nodes + 1) % n])
+        data = Data(edge_index=torch.cat([ring, ring.flip(0)], dim=1), num_nodes=n)
+        assert encoding(encoding.prepare(data)).isfinite().all()
+    assert torch.equal(minmax(torch.full((3, 1), 0.5)), torch.zeros(3, 1))
+
+
+@pytest.mark.parametrize("source", ["full", "ends"])
+def test_penalty_is_that_of_the_gain_matrix(source):
+    data = sbm(n=200, seed=0)
+    k = 20 if source == "ends" else None
+    encoding = LLPE(6, order=16, source=source, k=k, l1=0.3, l2=0.7).double()
+    spectrum = full_spectrum(data) if source == "full" else end_spectrum(data, first=20, last=20)
+    theta = encoding.theta.detach().clone().requires_grad_()
+    gains = naive_gains(spectrum.values, theta)
+    naive = 0.3 * gains.abs().sum() + 0.7 * torch.linalg.norm(gains)
+    ours = encoding.penalty(encoding.prepare(data))
+    assert ours.item() == pytest.approx(naive.item(), rel=1e-10)
+    ours.backward()
+    naive.backward()
+    assert torch.allclose(encoding.theta.grad, theta.grad, rtol=1e-8)
+
+
+def test_penalty_of_probes_is_that_of_the_density():
+    data = sbm(n=1500, seed=0)
+    exact = LLPE(6, order=16, l1=1.0, l2=1.0)
+    probes = LLPE(64 * 6, order=16, source="probes", probes=64, start="uniform", l1=1.0, l2=1.0)
+    assert torch.equal(exact.theta, probes.theta)
+    expected = float(exact.penalty(exact.prepare(data)).detach())
+    assert float(probes.penalty(probes.prepare(data)).detach()) == pytest.approx(expected, rel=0.05)
+
+
+def test_merged_levels_keep_the_penalty():
+    """More distinct eigenvalues than levels are merged with neighbours: the sums barely change."""
+    values = torch.linspace(0, 2, 3 * LEVELS, dtype=torch.float64)
+    spectrum = dataclasses.replace(full_spectrum(tiny("path")), values=values, spaces=torch.arange(values.numel()))
+    theta = LLPE(8, order=64).theta.detach().double()
+    value, count = levels(spectrum)[0]
+    merged = (count[:, None] * (chebyshev.basis(value, 64) @ theta).abs()).sum()
+    exact = (chebyshev.basis(values, 64) @ theta).abs().sum()
+    assert float(merged) == pytest.approx(float(exact), rel=1e-3)
+
+
+def test_penalty_of_a_batch_is_the_sum_over_its_graphs():
+    from torch_geometric.data import Batch
+
+    encoding = LLPE(4, order=8, l1=0.1, l2=0.2)
+    graphs = [encoding.prepare(tiny(name)) for name in ("ring", "grid")]
+    together = encoding.penalty(Batch.from_data_list(graphs))
+    assert together.item() == pytest.approx(sum(encoding.penalty(g).item() for g in graphs), rel=1e-5)
+
+
+def test_as_published_is_the_authors_preset():
+    encoding = LLPE.as_published(64, order=32, penalty=0.01)
+    assert (encoding.scaling, encoding.start, encoding.l1, encoding.l2) == ("minmax", "uniform", 0.01, 0.01)
+    assert (encoding.theta.abs() <= 32**-0.5).all()
+
+
+@pytest.mark.parametrize("source", ["full", "ends", "probes"])
+def test_heat_start_has_unit_variance_on_the_prepared_graph(source):
+    data = sbm(n=500, homophily=0.5, seed=0)
+    encoding = LLPE(64, order=32, source=source, probes=16 if source == "probes" else None, start="heat")
+    filters = encoding.theta.size(1)
+    with torch.no_grad():
+        columns = encoding(encoding.prepare(data)).view(500, -1, filters)
+    spread = columns.transpose(0, 1).reshape(-1, filters).std(dim=0)
+    assert torch.allclose(spread, torch.ones(filters), atol=0.02)
+
+
+def test_heat_start_is_scaled_once_also_without_prepare_in_this_process():
+    encoding, other = LLPE(8, order=16, start="heat"), LLPE(8, order=16, start="heat")
+    data = encoding.prepare(tiny("grid"))
+    assert not other.started
+    assert torch.equal(other(data), encoding(data))
+    before = other.theta.detach().clone()
+    other.prepare(tiny("ring"))
+    assert torch.equal(other.theta, before)
+
+
+def test_heat_bank_holds_low_and_high_passes():
+    response = chebyshev.basis(torch.linspace(0, 2, 5, dtype=torch.float64), 32) @ heat_bank(32, 6)
+    assert (response.diff(dim=0)[:, :3] < 1e-6).all()
+    assert (response.diff(dim=0)[:, 3:] > -1e-6).all()
+    assert torch.allclose(response[0, :3], torch.ones(3, dtype=torch.float64), atol=1e-6)  # e^0 at λ = 0
+    assert torch.allclose(response[:, 3:], response[:, :3].flip(0))
+    single = chebyshev.basis(torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64), 32) @ heat_bank(32, 1)
+    assert single[0] == pytest.approx(single[2])
+    assert single[1] < 0.1 * single[0]
+
+
+def test_response_is_the_filter_at_any_lambda():
+    encoding = LLPE(3, order=10).double()
+    grid = torch.linspace(0, 2, 33, dtype=torch.float64)
+    assert torch.allclose(encoding.response(grid), naive_gains(grid, encoding.theta), atol=1e-12)
+    assert encoding.response(np.array([0.5])).shape == (1, 3)
+    with pytest.raises(ValueError, match=r"`lambdas` must be in \[0, 2\], got values in \[0, 3\]"):
+        encoding.response([0.0, 3.0])
+
+
+def test_probes_share_their_filters():
+    data = tiny("grid")
+    encoding = LLPE(12, order=8, source="probes", probes=4)
+    assert encoding.theta.shape == (8, 3)
+    pe = encoding(encoding.prepare(data)).view(12, 4, 3)
+    basis = data_basis(encoding, data)
+    assert torch.allclose(pe[:, 2, 1], basis[:, 2] @ encoding.theta[:, 1], atol=1e-6)
+
+
+def data_basis(encoding, data):
+    return encoding.prepare(data)[encoding.attribute("basis")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"dim": 0}, "`dim` must be an integer of at least 1, got 0"),
+        ({"dim": 4, "order": 0}, "`order` must be an integer of at least 1"),
+        ({"dim": 4, "source": "middle"}, "`source` must be one of 'full', 'ends', 'probes', got 'middle'"),
+        ({"dim": 4, "source": "ends", "k": 0}, "`k` must be an integer of at least 1"),
+        ({"dim": 4, "k": 8}, "`k` must be left out with source='full', got 8"),
+        ({"dim": 4, "probes": 8}, "`probes` must be left out with source='full', got 8"),
+        ({"dim": 48, "source": "probes"}, "`dim` must be probes × filters, a multiple of probes=32, got 48"),
+        ({"dim": 32, "source": "probes", "scaling": "minmax"}, "`scaling` must be 'unit' with source='probes'"),
+        ({"dim": 4, "scaling": "none"}, "`scaling` must be one of 'unit', 'minmax', got 'none'"),
+        ({"dim": 4, "start": "zero"}, "`start` must be one of 'uniform', 'heat', got 'zero'"),
+        ({"dim": 4, "l1": -1.0}, "`l1` must be a finite number of at least 0"),
+        ({"dim": 4, "l2": float("nan")}, "`l2` must be a finite number of at least 0"),
+        ({"dim": 4, "seed": -1}, "`seed` must be an integer of at least 0"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        LLPE(**arguments)

@@ -1,0 +1,91 @@
+"""Probes against the exact formulas: features, moments, and the distances of the paper's Definition 1."""
+
+import numpy as np
+import pytest
+import torch
+
+from llpe import Graph, chebyshev, full_spectrum, probe_features, tiny
+from llpe.data.synthetic import sbm
+from llpe.graph import TINY
+from llpe.probes import draw
+
+
+def exact_terms(graph, order):
+    """T_m(L̃) as dense matrices, from the eigendecomposition."""
+    spectrum = full_spectrum(graph, cache=False)
+    terms = chebyshev.basis(spectrum.values, order)
+    return [spectrum.vectors @ torch.diag(terms[:, m]) @ spectrum.vectors.T for m in range(order)], terms
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize(("order", "probes"), [(1, 1), (2, 3), (40, 5)])
+def test_features_are_chebyshev_polynomials_of_the_laplacian(name, order, probes):
+    graph = Graph.from_data(tiny(name), warn=False)
+    features, moments = probe_features(graph, order=order, probes=probes, seed=2)
+    terms, _ = exact_terms(graph, order)
+    start = torch.from_numpy(draw(graph.num_nodes, probes, 2)).double() / probes**0.5
+    for m in range(order):
+        assert torch.allclose(features[:, :, m].double(), terms[m] @ start, atol=2e-5)
+        quadratic = torch.trace(start.T @ terms[m] @ start) / torch.trace(start.T @ start)
+        assert moments[m] == pytest.approx(float(quadratic), abs=1e-5)
+
+
+def test_blocks_change_nothing(monkeypatch):
+    graph = Graph.from_data(sbm(n=200, seed=0))
+    whole, moments = probe_features(graph, order=33, probes=40)
+    monkeypatch.setattr("llpe.probes.CHUNK", 5)
+    again, again_moments = probe_features(graph, order=33, probes=40)
+    assert torch.equal(whole, again)
+    assert np.array_equal(moments, again_moments)
+    few, _ = probe_features(graph, order=33, probes=10)
+    assert torch.allclose(few * 0.5, whole[:, :10], atol=1e-6)  # the same probes, variance 1/10 against 1/40
+
+
+def test_moments_give_the_spectral_density():
+    graph = Graph.from_data(sbm(n=1500, homophily=0.5, seed=0))
+    _, moments = probe_features(graph, order=64, probes=64)
+    values, weights = chebyshev.density(moments, 512)
+    exact = full_spectrum(graph, cache=False).values.numpy()
+    for cut in (0.5, 0.8, 1.0, 1.2, 1.5):
+        assert weights[values < cut].sum() == pytest.approx((exact < cut).mean(), abs=0.02)
+
+
+def test_mean_squared_distance_over_seeds_is_definition_1():
+    """E‖P_i − P_j‖² = Σ_k h(λ_k)²(u_k[i] − u_k[j])², within three standard errors, for a low and a high pass."""
+    graph = Graph.from_data(sbm(n=60, degree=6, homophily=0.2, seed=1))
+    spectrum = full_spectrum(graph, cache=False)
+    pairs = [(0, 1), (0, 59), (10, 40), (3, 7)]
+    for kernel in (lambda v: np.exp(-2 * v), lambda v: np.exp(-3 * (2 - v))):
+        theta = chebyshev.coefficients(kernel, 32)
+        gains = torch.from_numpy(kernel(spectrum.values.numpy()) ** 2)
+        samples = np.stack([_distances(graph, theta, pairs, probes=16, seed=seed) for seed in range(100)])
+        for column, (i, j) in enumerate(pairs):
+            exact = float((gains * (spectrum.vectors[i] - spectrum.vectors[j]) ** 2).sum())
+            error = samples[:, column].std(ddof=1) / 100**0.5
+            assert abs(samples[:, column].mean() - exact) < 3 * error
+
+
+def test_error_of_the_distance_falls_as_one_over_the_root_of_the_probes():
+    graph = Graph.from_data(sbm(n=60, degree=6, homophily=0.2, seed=1))
+    theta = chebyshev.coefficients(lambda v: np.exp(-2 * v), 32)
+    pairs = [(i, 59 - i) for i in range(20)]
+    counts = np.array([4, 16, 64, 256])
+    spread = []
+    for probes in counts:
+        samples = np.stack([_distances(graph, theta, pairs, int(probes), seed) for seed in range(40)])
+        spread.append((samples.std(axis=0) / samples.mean(axis=0)).mean())
+    slope = np.polyfit(np.log(counts), np.log(spread), 1)[0]
+    assert slope == pytest.approx(-0.5, abs=0.08)
+    assert spread[-1] == pytest.approx((2 / 256) ** 0.5, rel=0.25)  # the relative error √(2/R) of a Gaussian probe
+
+
+def _distances(graph, theta, pairs, probes, seed):
+    features, _ = probe_features(graph, order=theta.numel(), probes=probes, seed=seed)
+    encoding = features.double() @ theta
+    return np.array([float(((encoding[i] - encoding[j]) ** 2).sum()) for i, j in pairs])
+
+
+@pytest.mark.parametrize("probes", [0, -3, 1.5])
+def test_a_bad_number_of_probes_is_refused(probes):
+    with pytest.raises(ValueError, match="`probes` must be an integer of at least 1"):
+        probe_features(Graph.from_data(tiny("path")), order=2, probes=probes)

@@ -1,0 +1,66 @@
+"""Large graphs in little memory, each in a process of its own so that its peak can be measured."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+MEASURE = """
+import json, resource, sys, torch
+torch.set_num_threads(1)
+{body}
+print(json.dumps({{"gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9, **result}}))
+"""
+
+
+def measured(body: str) -> dict:
+    run = subprocess.run([sys.executable, "-c", MEASURE.format(body=body)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read in kilobytes, as Linux reports it")
+def test_a_hundred_thousand_nodes_are_prepared_with_probes_in_under_3_gb():
+    result = measured("""
+from llpe import LLPE
+from llpe.data.synthetic import sbm
+data = sbm(n=100_000, degree=10, homophily=0.2, seed=0)
+encoding = LLPE(64, order=16, source="probes", probes=32)
+data = encoding.prepare(data, cache=False)
+name = encoding.attribute("basis")
+rows = torch.randperm(100_000)[:1000]
+part = data.subgraph(rows)
+assert name in data.node_attrs() and torch.equal(part[name], data[name][rows])
+with torch.no_grad():
+    assert torch.equal(encoding(part), encoding(data)[rows])
+result = {"shape": list(data[name].shape)}
+""")
+    assert result["shape"] == [100_000, 32, 16]
+    assert result["gigabytes"] < 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read in kilobytes, as Linux reports it")
+@pytest.mark.parametrize("name", ["signnet", "san"])
+def test_512_eigenvectors_need_no_more_memory_than_their_chunks(name):
+    """25 000 nodes × 512 eigenvectors must fit in 8 GB, forward and backward; here an eighth of the nodes in a share
+    of it, because chunks make memory beyond the eigenvectors independent of the number of nodes."""
+    nodes = 3000 if name == "signnet" else 60
+    result = measured(f"""
+from torch_geometric.data import Data
+from llpe import make_encoding
+encoding = make_encoding("{name}", dim=16, k=512)
+def rows(n):
+    data = Data(num_nodes=n)
+    for part in ("vectors", "values", "mask"):
+        data[encoding.attribute(part)] = torch.rand(n, 512) > 0 if part == "mask" else torch.rand(n, 512)
+    return data
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+encoding(rows({nodes} // 3)).sum().backward()
+third = peak()
+encoding(rows({nodes})).sum().backward()
+result = {{"third": third}}
+""")
+    assert result["gigabytes"] < 3
+    assert result["gigabytes"] - result["third"] < 0.3

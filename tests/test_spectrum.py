@@ -1,0 +1,250 @@
+"""Eigenpairs against closed forms, and conventions that no solver can change."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+from scipy.stats import ortho_group
+from torch_geometric.data import Data
+
+import llpe.spectrum
+from llpe import Graph, SpectrumError, end_spectrum, full_spectrum, tiny
+from llpe.data.synthetic import sbm
+from llpe.graph import TINY
+from llpe.laplacian import laplacian
+from llpe.solvers import available_memory
+
+KINDS = ("sym", "rw", "comb")
+
+
+def ring(n: int) -> Data:
+    nodes = torch.arange(n)
+    forward = torch.stack([nodes, (nodes + 1) % n])
+    return Data(edge_index=torch.cat([forward, forward.flip(0)], dim=1), num_nodes=n)
+
+
+def torus(side: int) -> Data:
+    grid = torch.arange(side * side).view(side, side)
+    forward = torch.cat([torch.stack([grid.flatten(), grid.roll(1, d).flatten()]) for d in (0, 1)], dim=1)
+    return Data(edge_index=torch.cat([forward, forward.flip(0)], dim=1), num_nodes=side * side)
+
+
+def together(*graphs: Data) -> Data:
+    """The graphs side by side as one graph."""
+    offsets = np.cumsum([0, *(g.num_nodes for g in graphs)])
+    edges = torch.cat([g.edge_index + int(o) for g, o in zip(graphs, offsets, strict=False)], dim=1)
+    return Data(edge_index=edges, num_nodes=int(offsets[-1]))
+
+
+def quiet(data: Data) -> Graph:
+    return Graph.from_data(data, warn=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", TINY)
+def test_every_tiny_graph_is_decomposed(name, kind):
+    graph = quiet(tiny(name))
+    spectrum = full_spectrum(graph, laplacian=kind, cache=False)
+    dense = laplacian(graph, kind).toarray()
+    naive = np.sort(scipy.linalg.eigvals(dense).real)
+    assert np.allclose(spectrum.values, naive, atol=1e-7)
+    assert float(spectrum.residuals.max()) < 1e-12
+    metric = np.diag(np.where(graph.degree > 0, graph.degree, 1.0)) if kind == "rw" else np.eye(graph.num_nodes)
+    gram = spectrum.vectors.numpy().T @ metric @ spectrum.vectors.numpy()
+    assert np.allclose(gram, np.eye(graph.num_nodes), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize(("first", "last"), [(1, 0), (0, 1), (2, 1), (2, 2), (50, 0), (3, 50), (50, 50)])
+def test_ends_of_every_tiny_graph_are_the_ends_of_the_full_spectrum(name, kind, first, last):
+    graph = quiet(tiny(name))
+    n = graph.num_nodes
+    full = full_spectrum(graph, laplacian=kind, cache=False)
+    ends = end_spectrum(graph, first=first, last=last, laplacian=kind, cache=False)
+    low = min(first, n)
+    high = min(last, n - low)
+    wanted = torch.cat([full.values[:low], full.values[n - high :]])
+    assert torch.allclose(ends.values, wanted, atol=1e-12)
+    assert float(ends.residuals.max()) < 1e-12
+    assert ends.vectors.shape == (n, low + high)
+
+
+def test_eigenvalues_of_a_ring_are_known():
+    expected = np.sort(1 - np.cos(2 * np.pi * np.arange(40) / 40))
+    assert np.allclose(full_spectrum(ring(40), cache=False).values, expected, atol=1e-13)
+
+
+def test_eigenvalues_of_a_complete_graph_and_a_star_are_known():
+    complete = full_spectrum(tiny("complete"), cache=False).values.tolist()
+    assert complete == pytest.approx([0, *[6 / 5] * 5], abs=1e-12)
+    assert full_spectrum(tiny("star"), cache=False).values.tolist() == pytest.approx([0, 1, 1, 1, 1, 2], abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_iteration_finds_every_copy_of_a_repeated_eigenvalue(kind):
+    """Every inner eigenvalue of a torus is at least 4-fold; a single Lanczos run returns too few copies."""
+    graph = quiet(torus(30))
+    ends = end_spectrum(graph, first=25, last=25, laplacian=kind, cache=False)
+    full = full_spectrum(graph, laplacian=kind, cache=False)
+    assert "arpack" in ends.solver
+    assert torch.allclose(ends.values[:25], full.values[:25], atol=1e-9)
+    assert torch.allclose(ends.values[25:], full.values[-25:], atol=1e-9)
+    assert float(ends.residuals.max()) < 1e-6
+
+
+def test_iteration_finds_the_null_space_of_many_components():
+    parts = [ring(700), *[tiny("complete")] * 9, *[tiny("single-node")] * 30, *[tiny("path")] * 4]
+    ends = end_spectrum(together(*parts), first=20, last=12, cache=False)
+    assert int((ends.values.abs() < 1e-10).sum()) == 1 + 9 + 4
+    assert int((ends.values > 2 - 1e-10).sum()) == 1 + 4  # bipartite: the even ring and the paths
+    assert float(ends.residuals.max()) < 1e-8
+
+
+def test_two_solvers_give_the_same_vectors():
+    graph = quiet(sbm(n=900, homophily=0.2, seed=3))
+    full = full_spectrum(graph, cache=False)
+    ends = end_spectrum(graph, first=20, last=20, cache=False)
+    assert (full.solver, ends.solver) == ("lapack", "arpack")
+    assert torch.allclose(ends.vectors[:, :20], full.vectors[:, :20], atol=1e-6)
+    assert torch.allclose(ends.vectors[:, 20:], full.vectors[:, -20:], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["ring", "complete", "two-triangles", "star", "no-edges", "isolated-node", "path"])
+def test_vectors_do_not_depend_on_the_basis_the_solver_returns(name, monkeypatch):
+    graph = quiet(tiny(name))
+    before = full_spectrum(graph, cache=False)
+    monkeypatch.setattr("llpe.spectrum.dense_pairs", _rotating_solver)
+    after = full_spectrum(graph, cache=False)
+    assert torch.allclose(before.vectors, after.vectors, atol=1e-10)
+
+
+def _rotating_solver(matrix, known):
+    """LAPACK's eigenpairs in another basis of every eigenspace, and with other signs."""
+    values, vectors = scipy.linalg.eigh(matrix.toarray())
+    groups = np.split(np.arange(values.size), np.flatnonzero(np.diff(values) > 1e-8) + 1)
+    for group in groups:
+        turn = ortho_group.rvs(group.size, random_state=7) if group.size > 1 else np.array([[-1.0]])
+        vectors[:, group] = vectors[:, group] @ turn
+    return llpe.spectrum.Pairs(values, vectors, values.size, 0, True, "lapack")
+
+
+@pytest.mark.parametrize("name", ["path", "two-triangles", "isolated-node", "ring"])
+def test_first_vector_is_the_trivial_one(name):
+    graph = quiet(tiny(name))
+    spectrum = full_spectrum(graph, cache=False)
+    trivial = np.sqrt(graph.degree) / np.linalg.norm(np.sqrt(graph.degree))
+    assert spectrum.trivial
+    assert np.allclose(spectrum.vectors[:, 0], trivial, atol=1e-12)
+
+
+def test_a_graph_without_edges_has_no_trivial_vector():
+    spectrum = full_spectrum(tiny("no-edges"), cache=False)
+    assert not spectrum.trivial
+    assert spectrum.values.tolist() == [1.0] * 4
+
+
+def test_seed_chooses_signs():
+    vectors = [full_spectrum(tiny("grid"), seed=seed, cache=False).vectors for seed in range(4)]
+    assert all(torch.allclose(v.abs(), vectors[0].abs(), atol=1e-9) for v in vectors)
+    assert any(not torch.allclose(v, vectors[0], atol=1e-6) for v in vectors)
+
+
+def test_a_cut_eigenspace_is_reported_and_its_part_is_chosen_by_seed(monkeypatch):
+    graph = quiet(tiny("complete"))
+    ends = end_spectrum(graph, first=3, cache=False)
+    assert ends.cut == ("the eigenspace of 1.2 has dimension 5, of which 2 are kept",)
+    monkeypatch.setattr("llpe.spectrum.dense_pairs", _rotating_solver)
+    assert torch.allclose(end_spectrum(graph, first=3, cache=False).vectors, ends.vectors, atol=1e-10)
+
+
+def test_iteration_cuts_an_eigenspace_as_the_dense_solver_does():
+    graph = quiet(torus(30))
+    full = full_spectrum(graph, cache=False)
+    space = int(full.spaces[3])
+    count = int((full.spaces < space).sum()) + 1  # one vector of a repeated eigenvalue
+    ends = end_spectrum(graph, first=count, cache=False)
+    assert len(ends.cut) == 1
+    assert torch.allclose(ends.vectors, full.vectors[:, :count], atol=1e-6)
+
+
+def test_an_eigenspace_too_large_to_close_is_refused_with_the_alternative():
+    hub = torch.stack([torch.zeros(4999, dtype=torch.int64), torch.arange(1, 5000)])
+    star = Data(edge_index=torch.cat([hub, hub.flip(0)], dim=1), num_nodes=5000)
+    with pytest.raises(SpectrumError, match=r"repeated so often.*source='probes'"):
+        end_spectrum(star, first=4, cache=False)
+
+
+def test_an_eigenspace_larger_than_the_guard_is_followed_to_its_end_or_refused(monkeypatch):
+    graph = quiet(torus(30))
+    expected = end_spectrum(graph, first=2, cache=False)
+    monkeypatch.setattr("llpe.spectrum.GUARD", 1)
+    assert torch.allclose(end_spectrum(graph, first=2, cache=False).vectors, expected.vectors, atol=1e-6)
+    monkeypatch.setattr("llpe.spectrum.MOST_GUARD", 2)
+    with pytest.raises(SpectrumError, match=r"repeated more than 1 times.*source='probes'"):
+        end_spectrum(graph, first=2, cache=False)
+
+
+def test_relabelled_nodes_have_the_relabelled_spectrum():
+    data = sbm(n=120, homophily=0.3, seed=1)
+    order = torch.randperm(120, generator=torch.Generator().manual_seed(0))
+    moved = Data(edge_index=order[data.edge_index], num_nodes=120)
+    one, two = full_spectrum(data, cache=False), full_spectrum(moved, cache=False)
+    assert torch.allclose(one.values, two.values, atol=1e-12)
+    assert torch.allclose(one.vectors.abs(), two.vectors[order].abs(), atol=1e-8)
+
+
+def test_weights_count():
+    data = tiny("path")
+    data.edge_weight = torch.tensor([1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0])
+    weighted, plain = full_spectrum(data, cache=False), full_spectrum(tiny("path"), cache=False)
+    assert not torch.allclose(weighted.values, plain.values)
+    assert float(weighted.residuals.max()) < 1e-13
+
+
+def test_full_refuses_what_does_not_fit_in_memory_and_names_the_alternatives(monkeypatch):
+    monkeypatch.setattr("llpe.solvers.available_memory", lambda: 1000)
+    with pytest.raises(SpectrumError, match=r"needs about .* GB.*source='ends'.*source='probes'"):
+        full_spectrum(tiny("grid"), cache=False)
+
+
+def test_available_memory_is_a_plausible_number():
+    assert 10**7 < available_memory() < 10**14
+
+
+def test_failure_to_converge_is_said_with_its_cause(monkeypatch):
+    from scipy.sparse.linalg import ArpackNoConvergence
+
+    def fails(*args, **kwargs):
+        raise ArpackNoConvergence("no", np.empty(0), np.empty((0, 0)))
+
+    monkeypatch.setattr("llpe.solvers.eigsh", fails)
+    with pytest.raises(SpectrumError, match=r"did not converge to .*clustered"):
+        end_spectrum(ring(700), first=3, cache=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"first": -1}, "`first` must be an integer of at least 0"),
+        ({"last": 1.5}, "`last` must be an integer of at least 0"),
+        ({}, "`first` \\+ `last` must be at least 1"),
+        ({"first": 1, "laplacian": "signless"}, "`laplacian` must be one of sym, rw, comb, got 'signless'"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        end_spectrum(tiny("path"), cache=False, **arguments)
+
+
+def test_spectrum_says_how_it_was_made():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spectrum = end_spectrum(tiny("path"), first=2, last=1, seed=4)
+    assert spectrum.made == {"laplacian": "sym", "seed": 4, "first": 2, "last": 1}
+    assert repr(spectrum).startswith("Spectrum(3 pairs of 5 nodes, laplacian='sym', seed=4, first=2, last=1, solver=")
+    again = end_spectrum(tiny("path"), first=2, last=1, seed=4)  # from the cache
+    assert torch.equal(again.vectors, spectrum.vectors)
+    assert (again.first, again.trivial, again.solver) == (spectrum.first, spectrum.trivial, spectrum.solver)
