@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import torch
 from reference import eigendecomposition, random_orthogonal, step
 from torch_geometric.data import Data
 
 from llpe import LLPE, Graph
 from llpe.data.synthetic import sbm
+from llpe.encodings.llpe import penalty_parts
 
 Row = dict[str, object]
 
@@ -50,8 +52,8 @@ def training_step(quick: bool) -> Iterator[Row]:
         data = Data(num_nodes=n)
         data[encoding.attribute("basis")] = torch.randn(n, 64)
         values, vectors = random_orthogonal(n)
-        counts = torch.ones(1, 1, 4096)
-        data[encoding.attribute("levels")] = torch.cat([torch.linspace(0, 2, 4096).view(1, 1, -1), counts], dim=1)
+        for part, tensor in penalty_parts(values.double().numpy(), np.ones(n), 64).items():
+            data[encoding.attribute(part)] = tensor.float()
 
         def ours(encoding: LLPE = encoding, data: Data = data) -> None:
             encoding.zero_grad()

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import llpe
 
 ROOT = Path(llpe.__file__).parent
@@ -65,7 +67,7 @@ def test_import_brings_no_laboratory():
     code = """
 import sys, torch, torch_geometric
 before = set(sys.modules)
-import llpe
+import llpe; [getattr(llpe, name) for name in llpe.__all__]
 new = {name.split(".")[0] for name in set(sys.modules) - before}
 assert new <= {"llpe", "scipy", "numpy", "safetensors", "filelock"} | {"_csparsetools"} | set(sys.stdlib_module_names)
 laboratory = ("llpe.data", "llpe.models", "llpe.experiments", "llpe.report", "llpe.cli")
@@ -73,3 +75,11 @@ assert not [name for name in sys.modules if name.startswith(laboratory)]
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+def test_every_public_name_is_found_and_no_other():
+    for name in llpe.__all__:
+        assert getattr(llpe, name).__name__ == name
+    assert set(llpe.__all__) < set(dir(llpe))
+    with pytest.raises(AttributeError, match="module 'llpe' has no attribute 'LPE'"):
+        _ = llpe.LPE

@@ -7,23 +7,31 @@ A graph becomes a spectrum, a spectrum becomes an encoding, an encoding feeds a 
 * the spectrum itself: :func:`full_spectrum`, :func:`end_spectrum`, :func:`probe_features`
 * the graph: :class:`Graph`, :func:`class_homophily`, :func:`node_homophily`, :func:`edge_homophily`, :func:`tiny`
 * results on disk: :class:`Cache`
+
+Names are loaded when they are first used, so that the command line answers before torch is there.
 """
 
-from llpe.cache import Cache, CacheWarning
-from llpe.encodings import LLPE, Encoding, make_encoding
-from llpe.graph import (
-    Graph,
-    GraphWarning,
-    class_homophily,
-    edge_homophily,
-    local_homophily,
-    node_homophily,
-    tiny,
-)
-from llpe.probes import probe_features
-from llpe.solvers import SpectrumError
-from llpe.spectrum import Spectrum, end_spectrum, full_spectrum
-from llpe.transforms import AddGraphGPSStatistics, AddLaplacianEigenvectorPE, AddRandomWalkPE, Prepare
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llpe.cache import Cache, CacheWarning
+    from llpe.encodings import LLPE, Encoding, make_encoding
+    from llpe.graph import (
+        Graph,
+        GraphWarning,
+        class_homophily,
+        edge_homophily,
+        local_homophily,
+        node_homophily,
+        tiny,
+    )
+    from llpe.probes import probe_features
+    from llpe.solvers import SpectrumError
+    from llpe.spectrum import Spectrum, end_spectrum, full_spectrum
+    from llpe.transforms import AddGraphGPSStatistics, AddLaplacianEigenvectorPE, AddRandomWalkPE, Prepare
 
 __version__ = "0.1.0"
 
@@ -50,3 +58,32 @@ __all__ = [
     "probe_features",
     "tiny",
 ]
+
+_HOME = {
+    "cache": ("Cache", "CacheWarning"),
+    "encodings": ("LLPE", "Encoding", "make_encoding"),
+    "graph": (
+        "Graph",
+        "GraphWarning",
+        "class_homophily",
+        "edge_homophily",
+        "local_homophily",
+        "node_homophily",
+        "tiny",
+    ),
+    "probes": ("probe_features",),
+    "solvers": ("SpectrumError",),
+    "spectrum": ("Spectrum", "end_spectrum", "full_spectrum"),
+    "transforms": ("AddGraphGPSStatistics", "AddLaplacianEigenvectorPE", "AddRandomWalkPE", "Prepare"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOME.items():
+        if name in names:
+            return getattr(import_module(f"llpe.{module}"), name)
+    raise AttributeError(f"module 'llpe' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -26,6 +26,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+# What reading a damaged or foreign file raises; torch says RuntimeError for one that is deleted while it is opened.
+UNREADABLE = (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError)
 FORMAT = 1  # raise when the meaning of stored results changes: older entries are then no longer found
 
 
@@ -93,13 +95,14 @@ class Cache:
     def entries(self) -> list[tuple[Path, dict[str, Any], int]]:
         """(file, key, bytes) of every entry, the most recently used first; unreadable files are left out."""
         found = []
-        for path in sorted(self.folder.glob("*.safetensors"), key=lambda p: -p.stat().st_mtime):
+        for path in self.folder.glob("*.safetensors"):
             try:
+                status = path.stat()
                 with safe_open(path, framework="pt") as file:
-                    found.append((path, json.loads(file.metadata()["key"]), path.stat().st_size))
-            except (SafetensorError, OSError, KeyError, TypeError, ValueError):
+                    found.append((status.st_mtime, path, json.loads(file.metadata()["key"]), status.st_size))
+            except UNREADABLE:
                 continue
-        return found
+        return [(path, key, size) for _, path, key, size in sorted(found, key=lambda entry: -entry[0])]
 
     def clear(self) -> int:
         """Deletes every entry and returns how many there were."""
@@ -127,8 +130,8 @@ class Cache:
             return Result(tensors, json.loads(header["facts"]))
         except FileNotFoundError:
             return None
-        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-            if warn:
+        except UNREADABLE as error:
+            if warn and path.exists():  # or it was evicted while we read it
                 message = f"cache entry {path} is damaged ({error}); computing it anew."
                 warnings.warn(message, CacheWarning, stacklevel=3)
             return None

@@ -150,7 +150,7 @@ def _compute(graph: Graph, kind: Kind, first: int | None, last: int | None, seed
         vectors *= np.where(scale > 0, scale, 1.0)[:, None]
     tensors = {
         "values": torch.from_numpy(values),
-        "vectors": torch.from_numpy(vectors),
+        "vectors": torch.from_numpy(np.ascontiguousarray(vectors)),  # as read from the cache: the same bits follow
         "residuals": torch.from_numpy(_residuals(laplacian(graph, kind), values, vectors)),
         "spaces": torch.from_numpy(np.unique(pool.spaces[chosen], return_inverse=True)[1]),
     }

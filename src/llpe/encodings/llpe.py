@@ -34,7 +34,7 @@ from llpe.graph import Graph
 from llpe.probes import draw, probe_features
 from llpe.spectrum import Spectrum, directions, end_spectrum, full_spectrum
 
-LEVELS = 4096  # distinct eigenvalues the penalty sees; more are merged with their neighbours
+LEVELS = 2048  # distinct eigenvalues that ‖W‖₁ sees; more are merged with their neighbours
 SMALL = 1e-8  # relative range below which an eigenvector counts as constant
 
 
@@ -68,7 +68,7 @@ class LLPE(Encoding):
 
     name = "llpe"
     started: Tensor
-    graph_parts = frozenset({"levels"})
+    graph_parts = frozenset({"terms", "gram"})
 
     def __init__(
         self,
@@ -142,22 +142,20 @@ l2=0.001, seed=0)
         if self.probes is not None:
             basis, moments = probe_features(graph, order=self.order, probes=self.probes, seed=self.seed)
             values, share = chebyshev.density(moments, LEVELS)
-            return {
-                "basis": basis,
-                "levels": torch.from_numpy(np.stack([values, graph.num_nodes * share]))[None],
-            }
+            return {"basis": basis, **penalty_parts(values, graph.num_nodes * share, self.order)}
         if self.k is not None:
             spectrum = end_spectrum(graph, first=self.k, last=self.k, seed=self.seed, cache=cache)
         else:
             spectrum = full_spectrum(graph, seed=self.seed, cache=cache)
         probe = torch.from_numpy(draw(graph.num_nodes, 1, self.seed)[:, 0])
-        return {
-            "basis": spectral_basis(spectrum, self.order, self.scaling, probe),
-            "levels": levels(spectrum),
-        }
+        space = spectrum.spaces.numpy()
+        count = np.bincount(space).astype(np.float64)
+        value = np.bincount(space, weights=spectrum.values.numpy()) / count
+        basis = spectral_basis(spectrum, self.order, self.scaling, probe)
+        return {"basis": basis, **penalty_parts(value, count, self.order)}
 
     def uses(self, part: str) -> bool:
-        return part != "levels" or self.l1 > 0 or self.l2 > 0
+        return {"basis": True, "terms": self.l1 > 0, "gram": self.l2 > 0}[part]
 
     def meet(self, data: Data) -> None:
         """Scales a ``heat`` start to unit variance on this data, once."""
@@ -178,13 +176,16 @@ l2=0.001, seed=0)
 
         With ``full`` and ``ends`` the spectrum is the eigenvalues; with ``probes`` its estimated density.
         """
-        if self.l1 == 0 and self.l2 == 0:
-            return torch.zeros(())
-        values, count = self.fixed(data, "levels").unbind(dim=1)
-        gains = chebyshev.basis(values, self.order) @ self.theta.to(values.dtype)
-        one = (count[..., None] * gains.abs()).sum()
-        two = torch.linalg.vector_norm(count.sqrt()[..., None] * gains, dim=(1, 2)).sum()
-        return self.l1 * one + self.l2 * two
+        total = torch.zeros((), device=self.theta.device)
+        if self.l1 > 0:
+            terms = self.fixed(data, "terms")
+            total = total + self.l1 * (terms @ self.theta.to(terms.dtype)).abs().sum()
+        if self.l2 > 0:
+            gram = self.fixed(data, "gram")
+            theta = self.theta.to(gram.dtype)
+            squared = ((gram @ theta) * theta).sum(dim=(1, 2))
+            total = total + self.l2 * squared.clamp_min(torch.finfo(gram.dtype).tiny).sqrt().sum()
+        return total
 
     def response(self, lambdas: Any) -> Tensor:
         """The filters h_f(λ) on any grid of λ in [0, 2], shape (len(lambdas), filters).
@@ -221,21 +222,23 @@ def minmax(vectors: Tensor) -> Tensor:
     return torch.where(constant, 0.0, scaled)
 
 
-def levels(spectrum: Spectrum) -> Tensor:
-    """Distinct eigenvalues and how often each occurs, padded or merged to a fixed number, shape (1, 2, LEVELS).
+def penalty_parts(value: np.ndarray, count: np.ndarray, order: int) -> dict[str, Tensor]:
+    """What the penalty needs of a spectrum with distinct eigenvalues ``value``, each ``count`` times.
 
-    A fixed shape lets graphs of different sizes stand in one batch. Up to LEVELS distinct values it is exact.
+    * ``gram`` = Σ count·T(λ)T(λ)ᵀ, shape (1, order, order): ‖W‖_F² = tr(Θᵀ·gram·Θ)
+    * ``terms`` = count·T(λ), shape (1, LEVELS, order): ‖W‖₁ = Σ|terms·Θ|, exact up to LEVELS distinct eigenvalues
+
+    Their shapes do not depend on the graph, so that graphs of different sizes stand in one batch.
     """
-    space = spectrum.spaces.numpy()
-    count = np.bincount(space).astype(np.float64)
-    value = np.bincount(space, weights=spectrum.values.numpy()) / count
+    exact = chebyshev.basis(torch.from_numpy(value), order)
+    gram = exact.T @ (torch.from_numpy(count)[:, None] * exact)
     if value.size > LEVELS:
         group = np.arange(value.size) * LEVELS // value.size
-        value = np.bincount(group, weights=value * count) / np.bincount(group, weights=count)
-        count = np.bincount(group, weights=count).astype(np.float64)
-    out = torch.zeros(1, 2, LEVELS, dtype=torch.float64)
-    out[0, :, : value.size] = torch.from_numpy(np.stack([value, count]))
-    return out
+        merged = np.bincount(group, weights=count)
+        value, count = np.bincount(group, weights=value * count) / merged, merged
+    terms = torch.zeros(LEVELS, order, dtype=torch.float64)
+    terms[: value.size] = torch.from_numpy(count)[:, None] * chebyshev.basis(torch.from_numpy(value), order)
+    return {"terms": terms[None], "gram": gram[None]}
 
 
 def heat_bank(order: int, filters: int) -> Tensor:
