@@ -11,14 +11,14 @@ help:  ## list the targets
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[graphgym,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[graphgym,lab,dev]"
 	touch $(READY)
 
-demo: $(READY)  ## positions found on homophilous and heterophilous graphs, no download
-	$(BIN)/python examples/blocks.py
+demo: $(READY)  ## train with and without encodings on homophilous and heterophilous graphs, no download
+	$(BIN)/llpe demo
 
 test: lint  ## every test, doctest, example and code block of the documents
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 lint: $(READY)  ## style and types
 	$(BIN)/ruff check .

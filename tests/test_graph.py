@@ -421,6 +421,7 @@ ARROWS = torch.tensor([(0, 1), (1, 2), (0, 3), (3, 4), (4, 3), (4, 0), (0, 0), (
 def test_homophily_of_a_small_directed_graph_is_as_by_hand() -> None:
     # class 0: 2 of 3 edges stay, 3 of 5 nodes; class 1: 2 of 3 edges stay, 2 of 5 nodes
     assert class_homophily(ARROWS, LABELS) == pytest.approx((2 / 3 - 3 / 5) + (2 / 3 - 2 / 5), abs=1e-15)
+    assert all(type(measure(ARROWS, LABELS)) is float for measure in (class_homophily, edge_homophily, node_homophily))
     assert edge_homophily(ARROWS, LABELS) == pytest.approx(4 / 6, abs=1e-15)
     nan = math.nan
     expected = torch.tensor([0.5, 1.0, nan, 1.0, 0.5, nan], dtype=torch.float64)

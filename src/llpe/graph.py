@@ -245,7 +245,7 @@ def class_homophily(edge_index: Tensor, y: Tensor) -> float:
         from_c = labels[source] == c
         share = float((labels[target][from_c] == c).mean()) if from_c.any() else 0.0
         total += max(0.0, share - counts[c] / counts.sum())
-    return total / (classes.size - 1)
+    return float(total / (classes.size - 1))
 
 
 def edge_homophily(edge_index: Tensor, y: Tensor) -> float:

@@ -1,0 +1,29 @@
+"""The command line: ``llpe COMMAND …``. Thin: it parses, calls the library and prints.
+
+Nothing here imports torch before a command needs it, so that ``llpe --help`` answers at once.
+
+* :mod:`llpe.cli.commands`: the program, its exit codes and how errors and warnings are said
+* :mod:`llpe.cli.output`: tables, JSON, notes and progress
+* :mod:`llpe.cli.options`: what commands share: ``key=value`` options, graphs
+* :mod:`llpe.cli.laboratory`: ``train``, ``check``, ``predict``, ``demo``
+* :mod:`llpe.cli.explore`: ``list``, ``spectrum``, ``encode``, ``cache``, ``table``
+"""
+
+from __future__ import annotations
+
+try:
+    import rich  # noqa: F401
+    import typer  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"the command line needs the packages of the extra `lab`, got no {error.name}. "
+        "Install them with: pip install 'llpe[lab]'",
+        name=error.name,
+    ) from error
+
+from llpe.cli.commands import app, main
+
+# Importing a module of commands registers them, in the order in which `llpe --help` lists them.
+from llpe.cli import laboratory, explore  # isort: skip
+
+__all__ = ["app", "explore", "laboratory", "main"]

@@ -1,0 +1,29 @@
+"""From a graph and a description to scores: training, run folders, resuming.
+
+* one call on a PyG graph: :func:`fit`
+* a config file's experiment: :func:`resolve`, :func:`run`
+* results: :class:`RunFolder`, :func:`load_encoding`
+"""
+
+from llpe.experiments.config import Config, ConfigError, assign, load_config, resolve
+from llpe.experiments.engine import EngineError
+from llpe.experiments.fit import Fit, fit, run
+from llpe.experiments.runs import RunFolder, load_encoding
+from llpe.experiments.train import Outcome, Progress, predict
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "EngineError",
+    "Fit",
+    "Outcome",
+    "Progress",
+    "RunFolder",
+    "assign",
+    "fit",
+    "load_config",
+    "load_encoding",
+    "predict",
+    "resolve",
+    "run",
+]

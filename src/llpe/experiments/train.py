@@ -1,0 +1,255 @@
+"""Training one split: full batch, validation in eval mode, early stopping, test once.
+
+After s = 0, 1, 2, … steps the model is judged on the validation nodes; the best weights (by the metric, ties by the
+loss) are kept, and training ends ``patience`` judgements after the last improvement. Where a forward pass does the same
+in training as in evaluation (no dropout, no random sign flips), one pass serves both.
+
+A checkpoint holds all that the future depends on, random generator included: a resumed split ends with the same bits.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from llpe.data import NodeDataset, Split, sparse_features
+from llpe.encodings import Encoding
+from llpe.experiments.config import Config, TrainingConfig
+from llpe.files import replacing
+from llpe.models import Classifier
+
+CHECKPOINT_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every split shares: the prepared graph, with sparse features where that pays."""
+
+    data: Data
+    num_features: int
+    num_classes: int
+    metric: str
+
+
+@dataclass
+class Progress:
+    """Where a split is: told after every judgement."""
+
+    split: int
+    epoch: int
+    val: float
+    best_val: float
+    best_epoch: int
+
+
+@dataclass
+class Outcome:
+    """What came of a split. ``state`` are the best weights; None if it failed, and then ``reason`` says why."""
+
+    split: int
+    status: str
+    metric: str
+    reason: str | None = None
+    train: float | None = None
+    val: float | None = None
+    test: float | None = None
+    best_epoch: int = 0
+    epochs: int = 0
+    seconds: float = 0.0
+    peak_memory: int = 0
+    state: dict[str, Tensor] | None = field(default=None, repr=False)
+
+    def scores(self) -> dict[str, Any]:
+        """Everything but the weights."""
+        return {key: value for key, value in asdict(self).items() if key != "state"}
+
+
+def make_task(dataset: NodeDataset, encoding: Encoding, *, cache: bool = True) -> Task:
+    """Prepares the graph for an encoding, once for all splits."""
+    if dataset.num_classes < 2:
+        raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
+    data = encoding.prepare(dataset.data, cache=cache)
+    data.x = sparse_features(data.x)
+    return Task(data, dataset.num_features, dataset.num_classes, dataset.metric)
+
+
+def train_split(
+    task: Task,
+    split: Split,
+    index: int,
+    config: Config,
+    *,
+    model: Classifier | None = None,
+    checkpoint: Path | None = None,
+    on_epoch: Callable[[Progress], None] | None = None,
+) -> Outcome:
+    """Trains split number ``index`` from seed + index, or from its checkpoint if there is one.
+
+    Args:
+        model: a classifier to train instead of the one the config describes.
+        checkpoint: file to write to every few seconds and on interruption, and to resume from.
+        on_epoch: called with the progress after every judgement.
+    """
+    start = time.perf_counter()
+    run = _Run(task, split, index, config, model)
+    before = run.resume(checkpoint) if checkpoint is not None and checkpoint.exists() else 0.0
+    saved = time.perf_counter()
+    outcome = Outcome(index, "done", task.metric)
+    try:
+        for progress in run.epochs():
+            if on_epoch is not None:
+                on_epoch(progress)
+            if checkpoint is not None and time.perf_counter() - saved > CHECKPOINT_SECONDS:
+                run.save(checkpoint, before + time.perf_counter() - start)
+                saved = time.perf_counter()
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            run.save(checkpoint, before + time.perf_counter() - start)
+        raise
+    except _NotFiniteError as error:
+        outcome.status, outcome.reason = "failed", str(error)
+    else:
+        outcome.train, outcome.val, outcome.test = run.final_scores()
+        outcome.state = run.best_state
+    outcome.best_epoch, outcome.epochs = run.best_epoch, run.epoch
+    outcome.seconds = before + time.perf_counter() - start
+    outcome.peak_memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return outcome
+
+
+class _NotFiniteError(ArithmeticError):
+    """The loss is NaN or infinite."""
+
+
+class _Run:
+    """The state of one split in training."""
+
+    def __init__(self, task: Task, split: Split, index: int, config: Config, model: Classifier | None) -> None:
+        self.task, self.split, self.index, self.settings = task, split, index, config.training
+        self.model = config.make_classifier(task.num_features, task.num_classes) if model is None else model
+        self.model.encoding.meet(task.data)  # sizes what depends on the graph, before parameters are drawn
+        torch.manual_seed(config.training.seed + index)
+        self.model.reset_parameters()
+        self.model.encoding.meet(task.data)
+        self.optimiser = make_optimiser(self.model, config.training)
+        self.one_pass = _same_in_training(self.model, task.data)
+        self.y = task.data.y
+        self.epoch = self.best_epoch = 0
+        self.best = (-math.inf, -math.inf)
+        self.best_state: dict[str, Tensor] = {}
+
+    def epochs(self) -> Any:
+        """Judges and steps in turn, until patience or epochs run out; yields after each judgement."""
+        split, settings, data = self.split, self.settings, self.task.data
+        target = self.y[split.train]
+        while True:
+            self.model.train()
+            logits = self.model(data) if self.one_pass else None
+            progress = self._judge(self._evaluate() if logits is None else logits.detach())
+            yield progress
+            if self.epoch >= settings.epochs or self.epoch - self.best_epoch >= settings.patience:
+                return
+            if logits is None:
+                self.model.train()
+                logits = self.model(data)
+            loss = nn.functional.cross_entropy(logits[split.train], target) + self.model.penalty(data)
+            if not math.isfinite(loss.item()):
+                raise _NotFiniteError(f"the loss was {loss.item()} after {self.epoch} steps; try a smaller lr")
+            self.optimiser.zero_grad()
+            loss.backward()
+            self.optimiser.step()
+            self.epoch += 1
+
+    @torch.no_grad()
+    def _evaluate(self) -> Tensor:
+        self.model.eval()
+        return self.model(self.task.data)
+
+    def _judge(self, logits: Tensor) -> Progress:
+        chosen, target = logits[self.split.val], self.y[self.split.val]
+        val = score(self.task.metric, chosen, target)
+        now = (val, -nn.functional.cross_entropy(chosen, target).item())
+        if now > self.best:
+            self.best, self.best_epoch = now, self.epoch
+            self.best_state = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+        return Progress(self.index, self.epoch, val, self.best[0], self.best_epoch)
+
+    def final_scores(self) -> tuple[float, float, float]:
+        """Train, val and test score of the best weights: the only look at the test nodes."""
+        self.model.load_state_dict(self.best_state)
+        logits = self._evaluate()
+        parts = (self.split.train, self.split.val, self.split.test)
+        train, val, test = (score(self.task.metric, logits[part], self.y[part]) for part in parts)
+        return train, val, test
+
+    def save(self, path: Path, seconds: float) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        state = {
+            "epoch": self.epoch,
+            "best_epoch": self.best_epoch,
+            "best": list(self.best),
+            "best_state": self.best_state,
+            "model": self.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "random": torch.get_rng_state(),
+            "seconds": seconds,
+        }
+        with replacing(path) as partial:
+            torch.save(state, partial)
+
+    def resume(self, path: Path) -> float:
+        saved = torch.load(path, weights_only=True)
+        self.epoch, self.best_epoch = saved["epoch"], saved["best_epoch"]
+        self.best, self.best_state = tuple(saved["best"]), saved["best_state"]
+        self.model.load_state_dict(saved["model"])
+        self.optimiser.load_state_dict(saved["optimiser"])
+        torch.set_rng_state(saved["random"])
+        return float(saved["seconds"])
+
+
+def make_optimiser(model: nn.Module, settings: TrainingConfig) -> torch.optim.Optimizer:
+    """Adam, or SGD with momentum, in the fused form."""
+    lr, decay = settings.lr, settings.weight_decay
+    if settings.optimizer == "adam":
+        return torch.optim.Adam(model.parameters(), lr=lr, weight_decay=decay, fused=True)
+    return torch.optim.SGD(model.parameters(), lr=lr, momentum=settings.momentum, weight_decay=decay, fused=True)
+
+
+def score(metric: str, logits: Tensor, target: Tensor) -> float:
+    """Accuracy, or the area under the ROC curve of the second class, in 0 … 1."""
+    if metric == "accuracy":
+        return (logits.argmax(dim=1) == target).double().mean().item()
+    from sklearn.metrics import roc_auc_score
+
+    margin = (logits[:, 1] - logits[:, 0]).double().numpy()
+    if not np.isfinite(margin).all() or target.unique().numel() < 2:
+        return float("nan")
+    return float(roc_auc_score(target.numpy(), margin))
+
+
+@torch.no_grad()
+def _same_in_training(model: nn.Module, data: Data) -> bool:
+    """Whether a forward pass in training draws nothing at random and gives what evaluation gives."""
+    random = torch.get_rng_state()
+    training = model.train()(data)
+    drawn = not torch.equal(random, torch.get_rng_state())
+    torch.set_rng_state(random)
+    return not drawn and torch.equal(training, model.eval()(data))
+
+
+def predict(model: Classifier, data: Data) -> Tensor:
+    """Class probabilities of every row, in eval mode, shape (rows, num_classes)."""
+    model = copy.copy(model).eval()
+    with torch.no_grad():
+        return model(data).softmax(dim=1)

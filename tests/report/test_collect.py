@@ -1,0 +1,107 @@
+"""Promises of reading run folders: all that is there, each once, and damage is named."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from llpe.report.collect import load_runs
+
+
+def test_a_run_is_read(make_run, tmp_path):
+    folder = make_run(scores=[0.8, 0.9, 0.7], failed={3: "loss not finite"}, unfinished=[5, 4], encoding__dim=64)
+    (folder / "notes").mkdir()
+    (folder / "split-zz").mkdir()
+    (folder / "split-09").touch()  # a file is no split
+    (run,) = load_runs([tmp_path / "runs"])
+    assert run.path == folder
+    assert (run.dataset, run.encoding, run.model, run.metric) == ("texas", "llpe", "mlp", "accuracy")
+    assert run.config["encoding"] == {"name": "llpe", "dim": 64}
+    assert run.scores == (0.8, 0.9, 0.7)
+    assert run.mean == pytest.approx(0.8)
+    assert run.std == pytest.approx(0.1)  # dividing by splits − 1
+    assert [report["reason"] for report in run.failed] == ["loss not finite"]
+    assert run.unfinished == (4, 5)
+
+
+def test_one_split_has_no_deviation_and_none_no_mean(make_run, tmp_path):
+    make_run("a", scores=[0.5])
+    make_run("b", scores=[], unfinished=[0])
+    one, none = load_runs([tmp_path])
+    assert (one.mean, one.std) == (0.5, None)
+    assert (none.mean, none.std, none.metric) == (None, None, None)
+
+
+def test_every_run_is_read_once_whatever_the_paths(make_run, tmp_path):
+    first, second = make_run("b"), make_run("a")
+    runs = load_runs([first, str(tmp_path / "runs"), second])
+    assert [run.path for run in runs] == [first, second]
+    assert [run.path for run in load_runs([tmp_path])] == [second, first]
+
+
+def test_splits_come_in_the_order_of_their_numbers(make_run, tmp_path):
+    make_run(scores=[i / 200 for i in range(102)])
+    (run,) = load_runs([tmp_path])
+    assert [report["split"] for report in run.reports] == list(range(102))
+
+
+def test_missing_and_empty_folders_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"`runs` must be folders, got .*nowhere', which is none"):
+        load_runs([tmp_path / "nowhere"])
+    with pytest.raises(ValueError, match=r"must hold run folders \(with a config.toml\), got none below"):
+        load_runs([tmp_path])
+    with pytest.raises(ValueError, match="got none below nothing"):
+        load_runs([])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("not toml", r"config\.toml: must be a readable TOML file, got "),
+        (b"\xff\xfe", r"config\.toml: must be a readable TOML file"),
+        ("dataset = 'a'\n[model]\nname = 'mlp'", r"config\.toml: must have a table \[encoding\] with a name"),
+        ("dataset = 'a'\nencoding = 3", r"must have a table \[encoding\] with a name"),
+        ("dataset = 'a'\n[encoding]\nname = 'x'\n[model]\nhidden = 3", r"must have a table \[model\] with a name"),
+        ("[encoding]\nname = 'x'\n[model]\nname = 'y'", r"config\.toml: must name its `dataset`, got None"),
+    ],
+)
+def test_a_damaged_config_is_named(make_run, tmp_path, text, says):
+    file = make_run() / "config.toml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ValueError, match=says):
+        load_runs([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"status": "do', r"split-01/report\.json: must be a readable JSON file, got .* Delete the file"),
+        ("[]", r"split-01/report\.json: `status` must be 'done' or 'failed', got 'list'"),
+        ("{}", "`status` must be 'done' or 'failed', got None"),
+        (json.dumps({"status": "done", "metric": "accuracy", "train": 1, "val": 1}), "`test` must be a finite number"),
+        ('{"status": "done", "metric": "accuracy", "train": 1, "val": NaN, "test": 1}', "`val` must be a finite"),
+        (json.dumps({"status": "done", "train": True, "val": 1, "test": 1}), "`train` must be a finite number"),
+        (json.dumps({"status": "done", "train": 1, "val": 1, "test": 1}), "`metric` must be a name, got None"),
+        (
+            json.dumps({"status": "done", "metric": "auroc", "train": 1, "val": 1, "test": 1}),
+            "all splits must have one metric, got accuracy, auroc",
+        ),
+    ],
+)
+def test_a_damaged_report_is_named(make_run, tmp_path, content, says):
+    (make_run() / "split-01" / "report.json").write_text(content)
+    with pytest.raises(ValueError, match=says):
+        load_runs([tmp_path])
+
+
+def test_reports_never_import_torch():
+    code = """
+import sys
+import llpe.report.collect, llpe.report.figures, llpe.report.render, llpe.report.table
+assert not {"torch", "pandas", "llpe.experiments"} & set(sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

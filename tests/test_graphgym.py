@@ -1,0 +1,285 @@
+"""LLPE as a node encoder of real GraphGym models, from a config file."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import warnings
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
+
+from llpe.cache import CacheWarning
+from llpe.encodings import LLPE
+from llpe.graph import GraphWarning, tiny
+from llpe.transforms import Prepare
+
+for _needed in ("yacs", "pytorch_lightning"):
+    if importlib.util.find_spec(_needed) is None:
+        pytest.skip(f"{_needed} is not installed: pip install 'llpe[graphgym]'", allow_module_level=True)
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # what GraphGym and Lightning say when they are imported is not ours
+    import pytorch_lightning as pl
+    from torch_geometric.graphgym import register
+    from torch_geometric.graphgym.config import cfg, dump_cfg, load_cfg, set_cfg
+    from torch_geometric.graphgym.model_builder import GraphGymModule, create_model
+    from torch_geometric.graphgym.utils.comp_budget import params_count
+
+    import llpe.graphgym
+    from llpe.graphgym import LLPENodeEncoder
+
+CONFIG = """
+accelerator: cpu
+dataset:
+  task: {task}
+  task_type: classification
+  node_encoder: true
+  node_encoder_name: LLPE
+  node_encoder_bn: {norm}
+llpe:
+  source: {source}
+  order: 8
+gnn:
+  dim_inner: 12
+  layers_mp: 1
+optim:
+  base_lr: 0.02
+"""
+
+
+@pytest.fixture(autouse=True)
+def _fresh_config() -> Iterator[None]:
+    """GraphGym's config is global: every test starts from its defaults, and leaves them behind."""
+    set_cfg(cfg)
+    yield
+    set_cfg(cfg)
+
+
+def use_config(folder: Path, *options: object, task: str = "node", source: str = "full", norm: bool = True) -> None:
+    """What GraphGym's main script does with a config file, and what its create_loader() learns from the data."""
+    file = folder / "config.yaml"
+    file.write_text(CONFIG.format(task=task, source=source, norm=str(norm).lower()))
+    load_cfg(cfg, Namespace(cfg_file=str(file), opts=list(options)))
+    cfg.share.dim_in, cfg.share.dim_out = 2, 3
+
+
+def labelled(name: str) -> Data:
+    data = tiny(name)
+    generator = torch.Generator().manual_seed(len(name))
+    data.x = torch.randn(data.num_nodes, 2, generator=generator)
+    data.y = torch.arange(data.num_nodes) % 3
+    data.train_mask = data.val_mask = data.test_mask = torch.ones(data.num_nodes, dtype=torch.bool)
+    return data
+
+
+# --- registration ----------------------------------------------------------------------------------------------------
+
+
+def test_the_encoder_and_its_options_are_registered() -> None:
+    assert register.node_encoder_dict["LLPE"] is LLPENodeEncoder
+    assert "llpe" in register.config_dict
+
+
+def test_the_default_options_are_those_of_llpe() -> None:
+    encoder = LLPENodeEncoder(16)
+    assert repr(encoder.encoding) == repr(LLPE(8))
+
+
+def run_again(name: str) -> None:
+    """Runs the module's file as another module would."""
+    spec = importlib.util.spec_from_file_location(name, llpe.graphgym.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def test_importing_it_after_graphgym_adds_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GraphGym's main script imports custom modules and loads the config, without another set_cfg()."""
+    for table in (register.config_dict, register.node_encoder_dict):
+        for name in ("llpe", "LLPE"):
+            monkeypatch.delitem(table, name, raising=False)
+    monkeypatch.delitem(cfg, "llpe")
+    run_again("llpe_graphgym_again")
+    assert cfg.llpe.order == 64
+
+
+def test_without_yacs_the_import_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["torch_geometric.graphgym.config"], "cfg", None)  # as PyG does without yacs
+    with pytest.raises(ImportError, match=r"`llpe\.graphgym` must have .*pip install 'llpe\[graphgym\]'"):
+        run_again("llpe_graphgym_without_yacs")
+
+
+# --- in a model ------------------------------------------------------------------------------------------------------
+
+SOURCES: dict[str, dict[str, Any]] = {"full": {}, "ends": {"k": 3}, "probes": {"probes": 3}}
+
+
+def command_line(options: dict[str, Any]) -> list[object]:
+    return [part for name, value in options.items() for part in (f"llpe.{name}", value)]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "unprepared"])
+def test_a_model_from_a_config_trains(source: str, prepared: bool, tmp_path: Path) -> None:
+    use_config(tmp_path, *command_line(SOURCES[source]), source=source)
+    torch.manual_seed(0)
+    model = create_model()
+    assert isinstance(model, GraphGymModule)
+    encoding = model.encoder.node_encoder.encoding
+    twin = LLPE(6, order=8, source=source, **SOURCES[source])  # type: ignore[arg-type]
+    assert repr(encoding) == repr(twin)
+    data = labelled("grid")
+    if prepared:
+        data = Prepare(twin)(data)
+        encoding.prepare = None  # must not be called
+    (optimizer,), _ = model.configure_optimizers()
+    theta = None
+    losses = []
+    for _ in range(40):
+        optimizer.zero_grad()
+        loss = model.training_step(Batch.from_data_list([data]))["loss"]
+        loss.backward()
+        theta = encoding.theta.detach().clone() if theta is None else theta
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.7 * losses[0]
+    assert not torch.equal(encoding.theta, theta)
+
+
+def test_lightning_trains_a_graph_level_model(tmp_path: Path) -> None:
+    use_config(tmp_path, task="graph", source="probes")
+    cfg.llpe.probes = 6
+    torch.manual_seed(0)
+    graphs = []
+    for name, label in (("path", 0), ("ring", 1), ("two-triangles", 2), ("star", 0)):
+        graphs.append(labelled(name))
+        graphs[-1].y = torch.tensor([label])
+    model = create_model()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    trainer = pl.Trainer(
+        max_epochs=2,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=str(tmp_path),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Lightning's on workers and deprecations, but none of ours
+        warnings.filterwarnings("error", category=GraphWarning)
+        warnings.filterwarnings("error", category=CacheWarning)
+        trainer.fit(model, train_dataloaders=DataLoader(graphs, batch_size=2))
+    assert trainer.global_step == 4
+    moved = [name for name, value in model.state_dict().items() if not torch.equal(value, before[name])]
+    assert "model.encoder.node_encoder.encoding.theta" in moved
+    assert "model.encoder.node_encoder.project.weight" in moved
+
+
+def test_prepared_and_unprepared_batches_give_the_same(tmp_path: Path) -> None:
+    use_config(tmp_path)
+    model = create_model().eval()
+    graphs = [labelled("path"), labelled("ring")]
+    prepare = Prepare(LLPE(6, order=8))
+    plain, label = model(Batch.from_data_list(graphs))
+    ready, _ = model(Batch.from_data_list([prepare(graph) for graph in graphs]))
+    assert plain.shape == (13, 3)
+    assert torch.equal(label, torch.cat([graph.y for graph in graphs]))
+    assert torch.equal(plain, ready)
+
+
+def test_a_batch_gives_what_its_graphs_give_apart(tmp_path: Path) -> None:
+    use_config(tmp_path)
+    encoder = LLPENodeEncoder(12).eval()
+    graphs = [labelled("path"), labelled("two-triangles")]
+    together = encoder(Batch.from_data_list(graphs)).x
+    apart = torch.cat([encoder(graph.clone()).x for graph in graphs])
+    torch.testing.assert_close(together, apart)
+
+
+def test_the_encoder_puts_projected_features_beside_the_encoding(tmp_path: Path) -> None:
+    use_config(tmp_path, "llpe.dim", 5, "llpe.seed", 3)
+    encoder = LLPENodeEncoder(12)
+    data = labelled("grid")
+    x = data.x.clone()
+    twin = LLPE(5, order=8, seed=3)
+    out = encoder(data).x
+    assert out.shape == (12, 12)
+    torch.testing.assert_close(out[:, :7], encoder.project(x))
+    torch.testing.assert_close(out[:, 7:], twin(twin.prepare(labelled("grid"))))
+
+
+def test_features_can_stay_as_they_are(tmp_path: Path) -> None:
+    use_config(tmp_path, "llpe.dim", 10)
+    encoder = LLPENodeEncoder(12, expand_x=False)
+    data = labelled("grid")
+    x = data.x.clone()
+    out = encoder(data).x
+    assert out.shape == (12, 12)
+    assert torch.equal(out[:, :2], x)
+    assert [name for name, _ in encoder.named_parameters()] == ["encoding.theta"]
+
+
+def test_the_parameters_are_there_before_the_first_batch(tmp_path: Path) -> None:
+    """GraphGym counts them, and Lightning may copy or load them, before any data is seen."""
+    use_config(tmp_path)
+    model = create_model()
+    encoder = model.encoder.node_encoder
+    assert params_count(encoder) == 8 * 6 + 2 * 6 + 6
+    assert params_count(model) > params_count(encoder)
+    other = create_model()
+    other.load_state_dict(model.state_dict())
+    batch = Batch.from_data_list([labelled("grid")])
+    assert torch.equal(model.eval()(batch.clone())[0], other.eval()(batch.clone())[0])
+
+
+def test_a_dumped_config_can_be_loaded_again(tmp_path: Path) -> None:
+    use_config(tmp_path, "llpe.probes", 3, "out_dir", str(tmp_path), source="probes")
+    before = cfg.llpe.clone()
+    dump_cfg(cfg)
+    set_cfg(cfg)
+    assert cfg.llpe != before
+    load_cfg(cfg, Namespace(cfg_file=str(tmp_path / "config.yaml"), opts=[]))
+    assert cfg.llpe == before
+
+
+# --- refusals --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [12, 13])
+def test_an_encoding_that_leaves_no_room_for_features_is_refused(dim: int, tmp_path: Path) -> None:
+    use_config(tmp_path, "llpe.dim", dim)
+    message = rf"`llpe\.dim` must leave room for the features in gnn\.dim_inner=12, got {dim}\. Make one smaller"
+    with pytest.raises(ValueError, match=message):
+        create_model()
+
+
+def test_features_of_another_width_are_refused_in_words(tmp_path: Path) -> None:
+    use_config(tmp_path)
+    model = create_model()
+    data = labelled("grid")
+    data.x = torch.ones(12, 7)
+    with pytest.raises(ValueError, match=r"`batch\.x` must have 2 columns, got 7\. .*cfg\.share\.dim_in"):
+        model(data)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": 0}, "`order` must be"),
+        ({"dim": 0}, "`dim` must be an integer of at least 1, got 0"),
+        ({"source": "all"}, "`source` must be one of 'full', 'ends', 'probes', got 'all'"),
+        ({"probes": 4}, "`probes` must be left out with source='full'"),
+    ],
+)
+def test_bad_options_are_refused_as_llpe_does(options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    use_config(tmp_path, *command_line(options))
+    with pytest.raises(ValueError, match=message):
+        create_model()

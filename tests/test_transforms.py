@@ -1,0 +1,467 @@
+"""The PyG face: the same results as PyG's own transforms, but deterministic, and a repr that hides nothing."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch_geometric.transforms as pyg
+from torch import Tensor
+from torch_geometric.data import Data, InMemoryDataset
+from torch_geometric.loader import DataLoader
+from torch_geometric.transforms import BaseTransform, Compose
+
+from llpe.cache import Cache
+from llpe.encodings import ENCODINGS, LLPE, make_encoding
+from llpe.graph import TINY, Graph, GraphWarning, tiny
+from llpe.laplacian import laplacian
+from llpe.transforms import AddGraphGPSStatistics, AddLaplacianEigenvectorPE, AddRandomWalkPE, Prepare
+
+# A triangle {0, 1, 4} and a path 2 – 3 – 5.
+PARTS = torch.tensor([[0, 1, 0, 4, 1, 4, 2, 3, 3, 5], [1, 0, 4, 0, 4, 1, 3, 2, 5, 3]])
+# Two triangles {0, 1, 4} and {2, 3, 5}.
+TRIANGLES = torch.tensor([[0, 1, 0, 4, 1, 4, 2, 3, 3, 5, 2, 5], [1, 0, 4, 0, 4, 1, 3, 2, 5, 3, 5, 2]])
+
+
+def connected(n: int = 180, *, seed: int = 0) -> Data:
+    """A ring with random chords: connected, and with simple eigenvalues at the low end."""
+    rng = np.random.default_rng(seed)
+    edges = {(i, (i + 1) % n) for i in range(n)} | {tuple(rng.choice(n, 2, replace=False)) for _ in range(n // 6)}
+    both = {(int(u), int(v)) for u, v in edges} | {(int(v), int(u)) for u, v in edges}
+    return Data(edge_index=torch.tensor(sorted(both)).t().contiguous(), num_nodes=n)
+
+
+# --- Prepare ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_prepare_does_what_the_encoding_does(name: str) -> None:
+    encoding = make_encoding(name, dim=4)
+    data = tiny("grid")
+    data.x = torch.randn(12, 3)
+    keys = set(data.keys())
+    out = Prepare(encoding)(data)
+    direct = encoding.prepare(data)
+    assert set(data.keys()) == keys
+    assert set(out.keys()) == set(direct.keys()) > keys
+    assert all(torch.equal(out[key], direct[key]) for key in set(out.keys()) - {"num_nodes"})
+    encoding.eval()
+    assert torch.equal(encoding(out), encoding(direct))
+
+
+def test_prepare_passes_its_cache_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLPE_CACHE", str(tmp_path / "default"))
+    Prepare(LLPE(4, order=8), cache=False)(tiny("ring"))
+    assert not list(tmp_path.iterdir())
+    Prepare(LLPE(4, order=8), cache=Cache(tmp_path / "given"))(tiny("ring"))
+    assert [path.name for path in tmp_path.iterdir()] == ["given"]
+    Prepare(LLPE(4, order=8))(tiny("ring"))
+    assert (tmp_path / "default").is_dir()
+
+
+def test_prepare_works_among_other_transforms() -> None:
+    encoding = LLPE(4, order=8, source="probes", probes=2)
+    transform = Compose([pyg.ToUndirected(), Prepare(encoding), pyg.AddSelfLoops()])
+    assert isinstance(transform.transforms[1], BaseTransform)
+    assert encoding(transform(tiny("directed"))).shape == (4, 4)
+
+
+class TinyGraphs(InMemoryDataset):
+    """A few tiny graphs, as a user's own data set keeps them."""
+
+    def __init__(self, root: Path, pre_transform: Callable | None = None, transform: Callable | None = None) -> None:
+        super().__init__(str(root), transform, pre_transform, log=False)
+        self.load(self.processed_paths[0])
+
+    @property
+    def processed_file_names(self) -> str:
+        return "data.pt"
+
+    def process(self) -> None:
+        graphs = [tiny(name) for name in ("path", "ring", "two-triangles")]
+        if self.pre_transform is not None:
+            graphs = [self.pre_transform(graph) for graph in graphs]
+        self.save(graphs, self.processed_paths[0])
+
+
+@pytest.mark.parametrize("role", ["pre_transform", "transform"])
+def test_prepare_works_as_transform_and_pre_transform_of_a_dataset(role: str, tmp_path: Path) -> None:
+    encoding = LLPE(6, order=8)
+    dataset = TinyGraphs(tmp_path, **{role: Prepare(encoding, cache=False)})
+    apart = torch.cat([encoding(encoding.prepare(tiny(name))) for name in ("path", "ring", "two-triangles")])
+    (batch,) = DataLoader(dataset, batch_size=3)
+    assert torch.equal(torch.cat([encoding(data) for data in dataset]), apart)
+    torch.testing.assert_close(encoding(batch), apart)
+
+
+def test_pyg_notices_a_changed_argument_of_prepare(tmp_path: Path) -> None:
+    TinyGraphs(tmp_path, Prepare(LLPE(6, order=8), cache=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TinyGraphs(tmp_path, Prepare(LLPE(6, order=8), cache=False))
+    with pytest.warns(UserWarning, match="The `pre_transform` argument differs"):
+        TinyGraphs(tmp_path, Prepare(LLPE(6, order=9), cache=False))
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_the_repr_of_prepare_shows_every_argument(name: str) -> None:
+    text = repr(Prepare(make_encoding(name, dim=4)))
+    assert text.startswith("Prepare(encoding=")
+    assert text.endswith(", cache=True)")
+    for argument in inspect.signature(ENCODINGS[name]).parameters:
+        assert f"{argument}=" in text
+    assert repr(Prepare(make_encoding(name, dim=4))) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("none", {"seed": 1}),
+        ("lpe-fk", {"k": 3}),
+        ("lpe-flk", {"k": 3}),
+        ("lpe-full", {"width": 30}),
+        ("elastic", {"width": 30}),
+        ("signnet", {"hidden": 8}),
+        ("san", {"layers": 2}),
+        ("rwse", {"steps": 3}),
+        ("llpe", {"dim": 6}),
+        ("llpe", {"order": 9}),
+        ("llpe", {"source": "ends"}),
+        ("llpe", {"scaling": "minmax"}),
+        ("llpe", {"start": "heat"}),
+        ("llpe", {"l1": 0.1}),
+        ("llpe", {"l2": 0.1}),
+        ("llpe", {"seed": 1}),
+    ],
+)
+def test_a_changed_argument_changes_the_repr_of_prepare(name: str, change: dict) -> None:
+    before = repr(Prepare(make_encoding(name, dim=4)))
+    assert repr(Prepare(make_encoding(name, **{"dim": 4, **change}))) != before
+
+
+def test_the_cache_is_in_the_repr_of_prepare(tmp_path: Path) -> None:
+    text = repr(Prepare(LLPE(4), cache=Cache(tmp_path, limit=5)))
+    assert text.endswith(f", cache=Cache(folder={str(tmp_path)!r}, limit=5))")
+
+
+# --- repr of the others ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("transform", "text"),
+    [
+        (
+            AddLaplacianEigenvectorPE(3),
+            "AddLaplacianEigenvectorPE(k=3, attr_name='laplacian_eigenvector_pe', is_undirected=False, seed=0)",
+        ),
+        (
+            AddLaplacianEigenvectorPE(4, None, True, seed=2),
+            "AddLaplacianEigenvectorPE(k=4, attr_name=None, is_undirected=True, seed=2)",
+        ),
+        (AddRandomWalkPE(3), "AddRandomWalkPE(walk_length=3, attr_name='random_walk_pe')"),
+        (AddRandomWalkPE(4, attr_name="pe"), "AddRandomWalkPE(walk_length=4, attr_name='pe')"),
+        (AddGraphGPSStatistics(k=2), "AddGraphGPSStatistics(k=2, steps=None, seed=0)"),
+        (AddGraphGPSStatistics(steps=5, seed=1), "AddGraphGPSStatistics(k=None, steps=5, seed=1)"),
+    ],
+)
+def test_the_repr_shows_every_argument(transform: BaseTransform, text: str) -> None:
+    assert repr(transform) == str(transform) == text
+    assert repr(eval(text)) == text
+
+
+# --- what PyG promises of its two transforms -------------------------------------------------------------------------
+
+BOTH: list[tuple[type[BaseTransform], str, str]] = [
+    (AddLaplacianEigenvectorPE, "k", "laplacian_eigenvector_pe"),
+    (AddRandomWalkPE, "walk_length", "random_walk_pe"),
+]
+
+
+@pytest.mark.parametrize(("transform", "argument", "attribute"), BOTH)
+def test_the_columns_go_where_pyg_puts_them(transform: type[BaseTransform], argument: str, attribute: str) -> None:
+    data = Data(x=torch.randn(6, 4), edge_index=PARTS)
+    before = data.x.clone()
+    count = {argument: 3}
+    columns = transform(**count)(data)[attribute]
+    assert columns.shape == (6, 3)
+    assert attribute not in data
+    assert torch.equal(transform(**count, attr_name="x")(data).x, columns)
+    assert torch.equal(transform(**count, attr_name="other")(data).other, columns)
+    appended = transform(**count, attr_name=None)(data).x
+    assert torch.equal(appended, torch.cat([before, columns], dim=1))
+    assert torch.equal(data.x, before)
+
+
+@pytest.mark.parametrize(("transform", "argument", "attribute"), BOTH)
+def test_appended_columns_follow_the_features(transform: type[BaseTransform], argument: str, attribute: str) -> None:
+    append = transform(**{argument: 2}, attr_name=None)
+    columns = transform(**{argument: 2})(Data(edge_index=PARTS, num_nodes=6))[attribute]
+    assert torch.equal(append(Data(edge_index=PARTS, num_nodes=6)).x, columns)
+    flat = append(Data(x=torch.arange(6.0), edge_index=PARTS)).x
+    assert torch.equal(flat, torch.cat([torch.arange(6.0)[:, None], columns], dim=1))
+    double = append(Data(x=torch.ones(6, 1, dtype=torch.float64), edge_index=PARTS)).x
+    assert double.dtype == torch.float64
+
+
+@pytest.mark.parametrize(("transform", "argument", "attribute"), BOTH)
+def test_the_given_data_is_not_changed(transform: type[BaseTransform], argument: str, attribute: str) -> None:
+    data = Data(x=torch.ones(6, 1), edge_index=PARTS.clone(), edge_weight=torch.full((10,), 2.0))
+    transform(**{argument: 2})(data)
+    assert set(data.keys()) == {"x", "edge_index", "edge_weight"}
+    assert torch.equal(data.edge_index, PARTS)
+    assert torch.equal(data.edge_weight, torch.full((10,), 2.0))
+
+
+@pytest.mark.parametrize("is_undirected", [True, False])
+def test_the_first_eigenvector_tells_two_clusters_apart(is_undirected: bool) -> None:
+    data = Data(edge_index=TRIANGLES, num_nodes=6)
+    pe = AddLaplacianEigenvectorPE(k=1, is_undirected=is_undirected)(data).laplacian_eigenvector_pe
+    one, other = pe[[0, 1, 4]], pe[[2, 3, 5]]
+    torch.testing.assert_close(one, one.mean().expand(3, 1))
+    torch.testing.assert_close(other, other.mean().expand(3, 1))
+    torch.testing.assert_close(one, -other)
+    assert one.abs().min() > 0.4
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_relabelled_nodes_permute_the_eigenvectors_up_to_sign(seed: int) -> None:
+    data = Data(edge_index=PARTS, num_nodes=6)
+    order = torch.randperm(6, generator=torch.Generator().manual_seed(seed))
+    transform = AddLaplacianEigenvectorPE(k=2, is_undirected=True, attr_name="x")
+    out, moved = transform(data).x, transform(data.subgraph(order)).x
+    torch.testing.assert_close(out[order].abs(), moved.abs(), rtol=0, atol=1e-6)
+    assert out.abs().max() > 0.4
+
+
+def test_returns_on_a_triangle_and_a_path_are_known_exactly() -> None:
+    out = AddRandomWalkPE(walk_length=3)(Data(edge_index=PARTS, num_nodes=6)).random_walk_pe
+    triangle, end, middle = [0.0, 0.5, 0.25], [0.0, 0.5, 0.0], [0.0, 1.0, 0.0]
+    assert out.tolist() == [triangle, triangle, end, middle, triangle, end]
+
+
+def test_returns_on_self_loops_are_certain_and_an_isolated_node_has_none() -> None:
+    out = AddRandomWalkPE(walk_length=3)(Data(edge_index=torch.arange(3).expand(2, 3), num_nodes=4)).random_walk_pe
+    assert out.tolist() == [[1.0, 1.0, 1.0]] * 3 + [[0.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("is_undirected", [True, False])
+def test_eigenvectors_agree_with_pyg_up_to_sign(is_undirected: bool) -> None:
+    data, k = connected(), 8
+    values = np.linalg.eigvalsh(laplacian(Graph.from_data(data)).toarray())
+    assert np.diff(values[: k + 2]).min() > 1e-3  # so that each eigenvector is determined up to sign
+    ours = AddLaplacianEigenvectorPE(k)(data).laplacian_eigenvector_pe
+    theirs = pyg.AddLaplacianEigenvectorPE(k, is_undirected=is_undirected, v0=np.ones(180))(data)
+    theirs = theirs.laplacian_eigenvector_pe.float()
+    signs = (ours * theirs).sum(dim=0).sign()
+    torch.testing.assert_close(ours, theirs * signs, rtol=0, atol=2e-4)
+    torch.testing.assert_close(ours.norm(dim=0), torch.ones(k))
+
+
+def test_eigenvectors_are_eigenvectors_where_pyg_has_too_few() -> None:
+    # a ring of 200: every eigenvalue but the ends is double, and k cuts none of these pairs
+    n = 200
+    ring = torch.arange(n)
+    half = torch.stack([ring, (ring + 1) % n])
+    data = Data(edge_index=torch.cat([half, half.flip(0)], dim=1), num_nodes=n)
+    pe = AddLaplacianEigenvectorPE(k=6)(data).laplacian_eigenvector_pe.double()
+    operator = torch.from_numpy(laplacian(Graph.from_data(data)).toarray())
+    expected = 1 - np.cos(2 * np.pi * np.array([1, 1, 2, 2, 3, 3]) / n)
+    torch.testing.assert_close(operator @ pe, pe * torch.from_numpy(expected), rtol=0, atol=1e-6)
+    torch.testing.assert_close(pe.T @ pe, torch.eye(6, dtype=torch.float64), rtol=0, atol=1e-5)
+
+
+def test_returns_agree_with_pyg_on_a_directed_graph_with_self_loops() -> None:
+    generator = torch.Generator().manual_seed(0)
+    edges = torch.randint(50, (2, 300), generator=generator).unique(dim=1)
+    assert (edges[0] == edges[1]).any()
+    data = Data(edge_index=edges, num_nodes=52)
+    torch.testing.assert_close(
+        AddRandomWalkPE(7)(data).random_walk_pe, pyg.AddRandomWalkPE(7)(data).random_walk_pe, rtol=0, atol=1e-6
+    )
+
+
+def test_returns_see_weights_and_parallel_edges() -> None:
+    # 0 goes to 1 with 3/4 and to 2 with 1/4; both come straight back
+    edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
+    weighted = Data(edge_index=edges, edge_weight=torch.tensor([3.0, 1.0, 7.0, 0.5]), num_nodes=3)
+    parallel = Data(edge_index=edges[:, [0, 0, 0, 1, 2, 3]], num_nodes=3)
+    for data in (weighted, parallel):
+        out = AddRandomWalkPE(4)(data).random_walk_pe
+        assert out.tolist() == [[0, 1, 0, 1], [0, 0.75, 0, 0.75], [0, 0.25, 0, 0.25]]
+
+
+# --- beyond PyG ------------------------------------------------------------------------------------------------------
+
+
+def test_eigenvectors_are_the_same_every_time_and_leave_the_generator_alone() -> None:
+    data, columns = connected(), []
+    for seed in (0, 1, 2):
+        torch.manual_seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        before = torch.get_rng_state()
+        columns.append(AddLaplacianEigenvectorPE(6)(data).laplacian_eigenvector_pe)
+        assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(columns[0], columns[1])
+    assert torch.equal(columns[0], columns[2])
+
+
+def test_the_seed_chooses_the_signs() -> None:
+    data = connected()
+    one, other = (AddLaplacianEigenvectorPE(6, seed=seed)(data).laplacian_eigenvector_pe for seed in (0, 1))
+    torch.testing.assert_close(one.abs(), other.abs(), rtol=0, atol=1e-5)
+    assert not torch.allclose(one, other)
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.filterwarnings("ignore::llpe.graph.GraphWarning")
+def test_more_eigenvectors_than_nodes_are_zero_columns(name: str) -> None:
+    data = tiny(name)
+    n, k = data.num_nodes, data.num_nodes + 3
+    pe = AddLaplacianEigenvectorPE(k)(data).laplacian_eigenvector_pe
+    assert pe.shape == (n, k)
+    trivial = name not in ("single-node", "no-edges")  # a graph without edges has eigenvalue 1 only
+    torch.testing.assert_close(pe.norm(dim=0), torch.tensor([1.0] * (n - trivial) + [0.0] * (3 + trivial)))
+    full = AddLaplacianEigenvectorPE(n)(data).laplacian_eigenvector_pe
+    assert torch.equal(full, pe[:, :n])
+
+
+def test_a_directed_graph_is_seen_as_undirected_and_said() -> None:
+    directed = tiny("directed")
+    both = pyg.ToUndirected()(tiny("directed"))
+    with pytest.warns(GraphWarning, match="one-way edges undirected"):
+        out = AddLaplacianEigenvectorPE(2)(directed).laplacian_eigenvector_pe
+    assert torch.equal(out, AddLaplacianEigenvectorPE(2)(both).laplacian_eigenvector_pe)
+
+
+def test_solver_arguments_of_pyg_are_taken_and_change_nothing() -> None:
+    data = connected()
+    plain = AddLaplacianEigenvectorPE(4)(data).laplacian_eigenvector_pe
+    tuned = AddLaplacianEigenvectorPE(4, v0=np.ones(180), tol=1e-2, ncv=30, maxiter=500)(data)
+    assert torch.equal(tuned.laplacian_eigenvector_pe, plain)
+
+
+# --- GraphGPS --------------------------------------------------------------------------------------------------------
+
+
+def test_graphgps_attributes_have_its_names_shapes_and_meaning() -> None:
+    data = tiny("grid")
+    out = AddGraphGPSStatistics(k=5, steps=4)(data)
+    assert set(out.keys()) - set(data.keys()) == {"EigVals", "EigVecs", "pestat_RWSE"}
+    assert (out.EigVals.shape, out.EigVecs.shape, out.pestat_RWSE.shape) == ((12, 5, 1), (12, 5), (12, 4))
+    assert out.EigVals.dtype == out.EigVecs.dtype == out.pestat_RWSE.dtype == torch.float32
+    values = out.EigVals[:, :, 0]
+    assert torch.equal(values, values[:1].expand(12, 5))  # every node has the same
+    assert values[0, 0] == 0  # the trivial pair is there
+    assert (values[0].diff() >= 0).all()
+    operator = torch.from_numpy(laplacian(Graph.from_data(data)).toarray()).float()
+    torch.testing.assert_close(operator @ out.EigVecs, out.EigVecs * values[0], rtol=0, atol=1e-5)
+    torch.testing.assert_close(out.EigVecs.T @ out.EigVecs, torch.eye(5), rtol=0, atol=1e-5)
+    assert torch.equal(out.pestat_RWSE, AddRandomWalkPE(4)(data).random_walk_pe)
+
+
+def test_graphgps_pairs_that_a_small_graph_lacks_are_nan() -> None:
+    out = AddGraphGPSStatistics(k=8)(tiny("path"))
+    for tensor in (out.EigVals[..., 0], out.EigVecs):
+        assert tensor.shape == (5, 8)
+        assert tensor[:, :5].isfinite().all()
+        assert tensor[:, 5:].isnan().all()
+
+
+def test_graphgps_statistics_can_be_had_apart() -> None:
+    before = {"edge_index", "num_nodes"}
+    assert set(AddGraphGPSStatistics(k=2)(tiny("path")).keys()) == before | {"EigVals", "EigVecs"}
+    assert set(AddGraphGPSStatistics(steps=2)(tiny("path")).keys()) == before | {"pestat_RWSE"}
+
+
+def test_graphgps_statistics_stand_in_a_batch() -> None:
+    transform = AddGraphGPSStatistics(k=7, steps=3)
+    graphs = [transform(tiny(name)) for name in ("path", "ring")]
+    (batch,) = DataLoader(graphs, batch_size=2)
+    assert (batch.EigVals.shape, batch.EigVecs.shape, batch.pestat_RWSE.shape) == ((13, 7, 1), (13, 7), (13, 3))
+    assert torch.equal(batch.EigVecs[5:], graphs[1].EigVecs)
+
+
+# --- refusals --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [torch.nn.Linear(2, 2), "llpe", LLPE])
+def test_prepare_refuses_what_is_no_encoding(wrong: object) -> None:
+    with pytest.raises(
+        ValueError, match=r"`encoding` must be an llpe encoding, got \w+\. Build one with make_encoding"
+    ):
+        Prepare(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.0, True, "3", None])
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("k", AddLaplacianEigenvectorPE),
+        ("walk_length", AddRandomWalkPE),
+        ("k", lambda count: AddGraphGPSStatistics(k=count, steps=2)),
+        ("steps", lambda count: AddGraphGPSStatistics(k=2, steps=count)),
+    ],
+    ids=["eigenvectors", "walks", "graphgps-k", "graphgps-steps"],
+)
+def test_a_count_below_one_is_refused(name: str, make: Callable, wrong: object, request: pytest.FixtureRequest) -> None:
+    if wrong is None and "graphgps" in request.node.callspec.id:
+        return  # None leaves the statistic out
+    with pytest.raises(ValueError, match=rf"`{name}` must be an integer of at least 1, got {wrong!r}"):
+        make(wrong)
+
+
+@pytest.mark.parametrize("wrong", [-1, 0.5, None, False])
+@pytest.mark.parametrize("transform", [AddLaplacianEigenvectorPE, AddGraphGPSStatistics])
+def test_a_bad_seed_is_refused(transform: type[BaseTransform], wrong: object) -> None:
+    with pytest.raises(ValueError, match=rf"`seed` must be an integer of at least 0, got {wrong!r}"):
+        transform(k=2, seed=wrong)
+
+
+def test_an_unknown_argument_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"arguments must be k, attr_name, is_undirected, seed, got dim, sigma"):
+        AddLaplacianEigenvectorPE(k=2, sigma=0, dim=3)
+
+
+def test_graphgps_statistics_of_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"`k` or `steps` must be given"):
+        AddGraphGPSStatistics()
+
+
+@pytest.mark.parametrize("transform", [AddLaplacianEigenvectorPE(2, None), AddRandomWalkPE(2, None)])
+def test_columns_are_not_rounded_into_integer_features(transform: BaseTransform) -> None:
+    data = Data(x=torch.ones(6, 1, dtype=torch.int64), edge_index=PARTS)
+    with pytest.raises(ValueError, match=r"`data\.x` must be floating point to take more columns, got torch\.int64"):
+        transform(data)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        Prepare(LLPE(4)),
+        AddLaplacianEigenvectorPE(2),
+        AddRandomWalkPE(2),
+        AddGraphGPSStatistics(k=2),
+        AddGraphGPSStatistics(steps=2),
+    ],
+    ids=lambda transform: repr(transform)[:28],
+)
+@pytest.mark.parametrize(
+    ("attribute", "value", "message"),
+    [
+        ("edge_index", torch.tensor([[0, 9], [1, 0]]), "got an edge to node 9"),
+        ("edge_weight", torch.full((8,), -1.0), "must not be negative, got -1"),
+        ("x", torch.full((5, 1), torch.nan), "must be finite, got 5 NaN"),
+    ],
+)
+def test_every_transform_refuses_bad_data(
+    transform: BaseTransform, attribute: str, value: Tensor, message: str
+) -> None:
+    data = tiny("path")
+    data[attribute] = value
+    with pytest.raises(ValueError, match=message):
+        transform(data)
