@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch_geometric.data import Data, HeteroData
 
-from llpe.data import load_file, make_splits
+from llpe.data import load_file, make_splits, sbm
 from llpe.data.arrays import open_npz
 from llpe.data.raw import encode_labels
 
@@ -257,3 +257,10 @@ def test_other_endings_and_missing_files_are_refused(tmp_path):
     path.write_text("")
     with pytest.raises(ValueError, match=r"must end in .npz, .pt, .graphml, .csv, or be a folder .*, got '.gml'"):
         load_file(path)
+
+
+def test_loading_a_pt_file_leaves_torchs_list_of_safe_classes_alone(tmp_path):
+    torch.save(sbm(n=20), tmp_path / "g.pt")
+    before = set(torch.serialization.get_safe_globals())
+    load_file(tmp_path / "g.pt")
+    assert set(torch.serialization.get_safe_globals()) == before

@@ -72,8 +72,10 @@ def read_pt(path: Path) -> RawGraph:
     from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
     from torch_geometric.data.storage import GlobalStorage
 
+    needed = {Data, DataEdgeAttr, DataTensorAttr, GlobalStorage}
+    missing = needed - set(torch.serialization.get_safe_globals())  # those that PyG has allowed must stay allowed
     try:
-        with torch.serialization.safe_globals([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]):
+        with torch.serialization.safe_globals(list(missing)):
             data = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ValueError(
