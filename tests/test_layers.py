@@ -12,6 +12,7 @@ import llpe
 ROOT = Path(llpe.__file__).parent
 ORDER = [
     "files",
+    "memory",
     "graph",
     "data",
     "sparse",

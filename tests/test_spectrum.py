@@ -14,7 +14,7 @@ from llpe import Graph, SpectrumError, end_spectrum, full_spectrum, tiny
 from llpe.data.synthetic import sbm
 from llpe.graph import TINY
 from llpe.laplacian import laplacian
-from llpe.solvers import available_memory
+from llpe.memory import available_memory
 
 KINDS = ("sym", "rw", "comb")
 
@@ -205,7 +205,7 @@ def test_weights_count():
 
 
 def test_full_refuses_what_does_not_fit_in_memory_and_names_the_alternatives(monkeypatch):
-    monkeypatch.setattr("llpe.solvers.available_memory", lambda: 1000)
+    monkeypatch.setattr("llpe.memory.available_memory", lambda: 1000)
     with pytest.raises(SpectrumError, match=r"needs about .* GB.*source='ends'.*source='probes'"):
         full_spectrum(tiny("grid"), cache=False)
 

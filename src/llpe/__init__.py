@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         node_homophily,
         tiny,
     )
+    from llpe.memory import SpectrumError
     from llpe.probes import probe_features
-    from llpe.solvers import SpectrumError
     from llpe.spectrum import Spectrum, end_spectrum, full_spectrum
     from llpe.transforms import AddGraphGPSStatistics, AddLaplacianEigenvectorPE, AddRandomWalkPE, Prepare
 
@@ -72,7 +72,7 @@ _HOME = {
         "tiny",
     ),
     "probes": ("probe_features",),
-    "solvers": ("SpectrumError",),
+    "memory": ("SpectrumError",),
     "spectrum": ("Spectrum", "end_spectrum", "full_spectrum"),
     "transforms": ("AddGraphGPSStatistics", "AddLaplacianEigenvectorPE", "AddRandomWalkPE", "Prepare"),
 }

@@ -7,22 +7,18 @@ eigenvalue, so what was found is deflated as well and the ends are searched agai
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from llpe.memory import SpectrumError
+
 TOLERANCE = 1e-9  # of an iterated eigenpair's residual, relative to the half-width of the spectrum
 REPEATED = 1e-8  # eigenvalues this close, relative to the half-width, belong to one eigenspace
 DENSE_BELOW = 600  # components up to this size are solved densely: LAPACK wins, and misses nothing
-
-
-class SpectrumError(RuntimeError):
-    """An eigenvalue computation that cannot be done or did not succeed."""
 
 
 @dataclass(frozen=True)
@@ -140,28 +136,4 @@ class _EndSearch:
         raise SpectrumError(
             f"{count} eigenpairs ({which}) of a component of {n} nodes did not converge to {tol:g}: {done} did. "
             "Eigenvalues at this end are probably clustered; ask for fewer, or use source='probes'."
-        )
-
-
-def available_memory() -> int:
-    """Bytes of memory that can be had without swapping (a limit of the container counts)."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    try:
-        limit, used = (int(Path(f"/sys/fs/cgroup/memory.{name}").read_text()) for name in ("max", "current"))
-        free = min(free, limit - used)
-    except (OSError, ValueError):  # no such file, or "max": no limit
-        pass
-    return free
-
-
-def require_memory(needed: int, what: str, instead: str) -> None:
-    """Refuses work that would not fit in memory, before it starts."""
-    free = available_memory()
-    if needed > free:
-        raise SpectrumError(
-            f"{what} needs about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free. {instead}"
         )

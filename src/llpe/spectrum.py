@@ -26,8 +26,9 @@ from torch_geometric.data import Data
 from llpe.cache import Cache, Result, fetch
 from llpe.graph import Graph
 from llpe.laplacian import Kind, centre, check_kind, inverse_sqrt, known_pairs, laplacian, trivial_vector
+from llpe.memory import SpectrumError, require_memory
 from llpe.probes import draw
-from llpe.solvers import DENSE_BELOW, REPEATED, Pairs, SpectrumError, dense_pairs, end_pairs, require_memory
+from llpe.solvers import DENSE_BELOW, REPEATED, Pairs, dense_pairs, end_pairs
 
 GUARD = 8  # pairs beyond the wanted ones, to see where the last eigenspace ends; grows until it does
 MOST_GUARD = 1000

@@ -16,8 +16,8 @@ from llpe.chebyshev import density
 from llpe.cli import output
 from llpe.data import NodeDataset
 from llpe.graph import Graph, class_homophily, edge_homophily, node_homophily
+from llpe.memory import SpectrumError
 from llpe.probes import check_probes, probe_features
-from llpe.solvers import SpectrumError
 from llpe.spectrum import Spectrum, end_spectrum, full_spectrum
 
 LOW, HIGH = 2 / 3, 4 / 3

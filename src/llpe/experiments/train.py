@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import copy
 import math
-import resource
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -27,6 +26,7 @@ from llpe.data import NodeDataset, Split, sparse_features
 from llpe.encodings import Encoding
 from llpe.experiments.config import Config, TrainingConfig
 from llpe.files import replacing
+from llpe.memory import peak_memory
 from llpe.models import Classifier
 
 CHECKPOINT_SECONDS = 5.0
@@ -124,7 +124,7 @@ def train_split(
         outcome.state = run.best_state
     outcome.best_epoch, outcome.epochs = run.best_epoch, run.epoch
     outcome.seconds = before + time.perf_counter() - start
-    outcome.peak_memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    outcome.peak_memory = peak_memory()
     return outcome
 
 

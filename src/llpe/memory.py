@@ -1,0 +1,46 @@
+"""How much memory there is, how much was used, and refusing what would not fit before it starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+class SpectrumError(RuntimeError):
+    """An eigenvalue computation that cannot be done or did not succeed."""
+
+
+def available_memory() -> int:
+    """Bytes of memory that can be had without swapping (a limit of the container counts)."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        limit, used = (int(Path(f"/sys/fs/cgroup/memory.{name}").read_text()) for name in ("max", "current"))
+        free = min(free, limit - used)
+    except (OSError, ValueError):  # no such file, or "max": no limit
+        pass
+    return free
+
+
+def peak_memory() -> int:
+    """The most memory this process has held, in bytes."""
+    try:  # unlike the resource limits' count, this one starts anew with every program
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        import resource  # not on every system
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def require_memory(needed: int, what: str, instead: str) -> None:
+    """Refuses work that would not fit in memory, before it starts."""
+    free = available_memory()
+    if needed > free:
+        raise SpectrumError(
+            f"{what} needs about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free. {instead}"
+        )
