@@ -39,7 +39,7 @@ def config_of(spec="sbm:n=120", **changes):
 def test_fit_learns_blocks_and_returns_everything():
     data = sbm(n=300, homophily=1.0, seed=0)
     before = set(data.keys())
-    result = fit(data, splits=2, dim=16, order=32, epochs=60, lr=0.05)
+    result = fit(data, splits=2, dim=16, order=32, source="probes", probes=8, epochs=60, lr=0.02)
     assert result.mean_test > 0.95
     assert result.predictions.shape == (300,)
     assert torch.allclose(result.probabilities.sum(dim=1), torch.ones(300), atol=1e-5)

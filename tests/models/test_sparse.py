@@ -72,19 +72,6 @@ def test_an_empty_matrix_gives_zeros_and_zero_gradients() -> None:
     assert torch.equal(h.grad, torch.zeros(4, 2))
 
 
-def test_a_batch_of_models_equals_the_models_apart(x: Tensor) -> None:
-    features = as_layout(x, torch.sparse_csr)
-    weights, bias = torch.randn(3, 7, 30), torch.zeros(7)
-    linear = FeatureLinear(30, 7)
-
-    def loss(weight: Tensor) -> Tensor:
-        return torch.func.functional_call(linear, {"weight": weight, "bias": bias}, (features,)).square().sum()
-
-    together = torch.func.vmap(torch.func.grad(loss))(weights)
-    apart = torch.stack([torch.func.grad(loss)(weight) for weight in weights])
-    torch.testing.assert_close(together, apart)
-
-
 def test_rows_are_taken_in_order_with_repeats(x: Tensor) -> None:
     rows = torch.tensor([19, 3, 3, 0, 7])
     for index in (torch.int64, torch.int32):

@@ -52,6 +52,7 @@ class Encoding(nn.Module, ABC):
         check_seed(seed)
         self.dim = dim
         self.seed = seed
+        self._digest: str | None = None  # of the arguments, which do not change after construction
 
     @abstractmethod
     def fixed_arguments(self) -> dict[str, Any]:
@@ -104,9 +105,10 @@ class Encoding(nn.Module, ABC):
 
     def attribute(self, part: str) -> str:
         """The attribute of prepared data that holds ``part``; other arguments have other attributes."""
-        text = json.dumps(self.fixed_arguments(), sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:6]
-        return f"{self.name.replace('-', '_')}_{part}_{digest}"
+        if self._digest is None:
+            text = json.dumps(self.fixed_arguments(), sort_keys=True)
+            self._digest = hashlib.sha256(text.encode()).hexdigest()[:6]
+        return f"{self.name.replace('-', '_')}_{part}_{self._digest}"
 
     def fixed(self, data: Data, part: str) -> Tensor:
         """A part of the fixed part, checked to be there and to fit ``data``."""

@@ -179,6 +179,8 @@ l2=0.001, seed=0)
         total = torch.zeros((), device=self.theta.device)
         if self.l1 > 0:
             terms = self.fixed(data, "terms")
+            used = int((terms[..., 0] > 0).sum(dim=1).max())  # T_0 = 1: its column holds the counts, 0 in the padding
+            terms = terms[:, :used]
             total = total + self.l1 * (terms @ self.theta.to(terms.dtype)).abs().sum()
         if self.l2 > 0:
             gram = self.fixed(data, "gram")

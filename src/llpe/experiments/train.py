@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,10 @@ from llpe.encodings import Encoding
 from llpe.experiments.config import Config, TrainingConfig
 from llpe.files import replacing
 from llpe.memory import peak_memory
-from llpe.models import Classifier
+from llpe.models import Classifier, take_rows
 
 CHECKPOINT_SECONDS = 5.0
+FEW_NODES = 1000
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,18 @@ class _NotFiniteError(ArithmeticError):
     """The loss is NaN or infinite."""
 
 
+@dataclass(frozen=True)
+class _View:
+    """Rows of the graph to be scored: ``rows`` of ``data``; and their classes."""
+
+    data: Data
+    rows: Tensor | slice
+    target: Tensor
+
+    def of(self, logits: Tensor) -> Tensor:
+        return logits[self.rows]
+
+
 class _Run:
     """The state of one split in training."""
 
@@ -143,27 +156,38 @@ class _Run:
         self.model.reset_parameters()
         self.model.encoding.meet(task.data)
         self.optimiser = make_optimiser(self.model, config.training)
-        self.one_pass = _same_in_training(self.model, task.data)
-        self.y = task.data.y
+        self.train_view, self.val_view = self._views()
+        shared = self.train_view.data is self.val_view.data
+        self.one_pass = shared and _same_in_training(self.model, self.train_view.data)
         self.epoch = self.best_epoch = 0
         self.best = (-math.inf, -math.inf)
         self.best_state: dict[str, Tensor] = {}
 
-    def epochs(self) -> Any:
+    def _views(self) -> tuple[_View, _View]:
+        """What a step and a judgement look at: their own rows alone, where the model sees nothing else."""
+        data, parts = self.task.data, (self.split.train, self.split.val)
+        if not self.model.backbone.row_wise:
+            train, val = (_View(data, rows, data.y[rows]) for rows in parts)
+        elif data.num_nodes < FEW_NODES:  # calls cost more than rows: both in one pass
+            both, count = rows_of(data, torch.cat(parts)), len(parts[0])
+            train, val = (_View(both, rows, both.y[rows]) for rows in (slice(count), slice(count, None)))
+        else:
+            train, val = (_View(rows_of(data, rows), slice(None), data.y[rows]) for rows in parts)
+        return train, val
+
+    def epochs(self) -> Iterator[Progress]:
         """Judges and steps in turn, until patience or epochs run out; yields after each judgement."""
-        split, settings, data = self.split, self.settings, self.task.data
-        target = self.y[split.train]
+        settings = self.settings
+        self.model.train()
         while True:
-            self.model.train()
-            logits = self.model(data) if self.one_pass else None
-            progress = self._judge(self._evaluate() if logits is None else logits.detach())
-            yield progress
+            logits = self.model(self.train_view.data) if self.one_pass else None
+            yield self._judge(logits)
             if self.epoch >= settings.epochs or self.epoch - self.best_epoch >= settings.patience:
                 return
             if logits is None:
-                self.model.train()
-                logits = self.model(data)
-            loss = nn.functional.cross_entropy(logits[split.train], target) + self.model.penalty(data)
+                logits = self.model.train()(self.train_view.data)
+            loss = nn.functional.cross_entropy(self.train_view.of(logits), self.train_view.target)
+            loss = loss + self.model.penalty(self.task.data)
             if not math.isfinite(loss.item()):
                 raise _NotFiniteError(f"the loss was {loss.item()} after {self.epoch} steps; try a smaller lr")
             self.optimiser.zero_grad()
@@ -172,25 +196,26 @@ class _Run:
             self.epoch += 1
 
     @torch.no_grad()
-    def _evaluate(self) -> Tensor:
-        self.model.eval()
-        return self.model(self.task.data)
-
-    def _judge(self, logits: Tensor) -> Progress:
-        chosen, target = logits[self.split.val], self.y[self.split.val]
+    def _judge(self, logits: Tensor | None) -> Progress:
+        """The score on the validation nodes, from the logits of this pass if it serves both."""
+        logits = self.model.eval()(self.val_view.data) if logits is None else logits
+        chosen, target = self.val_view.of(logits), self.val_view.target
         val = score(self.task.metric, chosen, target)
-        now = (val, -nn.functional.cross_entropy(chosen, target).item())
-        if now > self.best:
-            self.best, self.best_epoch = now, self.epoch
-            self.best_state = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+        loss = nn.functional.cross_entropy(chosen, target).item() if val >= self.best[0] else math.inf
+        if (val, -loss) > self.best:
+            self.best, self.best_epoch = (val, -loss), self.epoch
+            for name, tensor in self.model.state_dict().items():
+                self.best_state.setdefault(name, torch.empty_like(tensor)).copy_(tensor)
         return Progress(self.index, self.epoch, val, self.best[0], self.best_epoch)
 
     def final_scores(self) -> tuple[float, float, float]:
         """Train, val and test score of the best weights: the only look at the test nodes."""
         self.model.load_state_dict(self.best_state)
-        logits = self._evaluate()
+        y = self.task.data.y
+        with torch.no_grad():
+            logits = self.model.eval()(self.task.data)
         parts = (self.split.train, self.split.val, self.split.test)
-        train, val, test = (score(self.task.metric, logits[part], self.y[part]) for part in parts)
+        train, val, test = (score(self.task.metric, logits[part], y[part]) for part in parts)
         return train, val, test
 
     def save(self, path: Path, seconds: float) -> None:
@@ -216,6 +241,12 @@ class _Run:
         self.optimiser.load_state_dict(saved["optimiser"])
         torch.set_rng_state(saved["random"])
         return float(saved["seconds"])
+
+
+def rows_of(data: Data, rows: Tensor) -> Data:
+    """The given rows of every node attribute, without edges; what belongs to the whole graph is left out."""
+    names = [name for name in data.node_attrs() if isinstance(data[name], Tensor)]
+    return Data(num_nodes=rows.numel(), **{name: take_rows(data[name], rows) for name in names})
 
 
 def make_optimiser(model: nn.Module, settings: TrainingConfig) -> torch.optim.Optimizer:

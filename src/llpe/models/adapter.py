@@ -94,6 +94,7 @@ class Adapter(nn.Module):
         self.width = width
         self.out = width if out is None else out
         self.whole_graph = bool(getattr(module, "whole_graph", False))
+        self.row_wise = bool(getattr(module, "row_wise", False))
         for attribute, needed in (("width", width), ("in_channels", width), ("out_channels", self.out)):
             has = getattr(module, attribute, needed)
             if isinstance(has, int) and has not in (needed, -1):

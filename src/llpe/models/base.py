@@ -51,6 +51,7 @@ class Backbone(nn.Module):
     """
 
     whole_graph = False  # whether each node sees all rows, so that several graphs must not be mixed
+    row_wise = False  # whether each node sees its own row only, so that any rows will do
 
     def __init__(
         self,

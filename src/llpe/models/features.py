@@ -11,11 +11,12 @@ from llpe.models.sparse import FixedMatrix, remember
 
 
 @final
-class FeatureLinear(nn.Linear):
-    """x Wᵀ + b, where a sparse ``x`` (layout CSR, CSC or COO) stays sparse, forwards and backwards.
+class FeatureLinear(nn.Module):
+    """x W + b, where a sparse ``x`` (layout CSR, CSC or COO) stays sparse, forwards and backwards.
 
-    Parameters, names and initialisation are those of ``torch.nn.Linear``. What a sparse ``x`` needs besides
-    itself, xᵀ by rows, is made in the first backward pass and kept as long as ``x`` lives.
+    ``weight`` has shape [in_features, out_features], the transpose of ``torch.nn.Linear``'s: a sparse product needs
+    it by rows, and so no step has to copy it. It is initialised alike. What a sparse ``x`` needs besides itself, xᵀ by
+    rows, is made in the first backward pass and kept as long as ``x`` lives.
 
     Example:
         >>> x = torch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
@@ -24,11 +25,23 @@ class FeatureLinear(nn.Linear):
         True
     """
 
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = nn.Parameter(torch.empty(in_features, out_features))
+        self.bias = nn.Parameter(torch.empty(out_features))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        bound = self.in_features**-0.5
+        nn.init.uniform_(self.weight, -bound, bound)
+        nn.init.uniform_(self.bias, -bound, bound)
+
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
         if x.layout == torch.strided:
-            return super().forward(x)
-        return remember("features", (x,), lambda: FixedMatrix(lambda: x)) @ self.weight.t() + self.bias
+            return torch.addmm(self.bias, x, self.weight)
+        return remember("features", (x,), lambda: FixedMatrix(lambda: x)) @ self.weight + self.bias
 
     def _check(self, x: Tensor | None) -> None:
         if not isinstance(x, Tensor):

@@ -20,6 +20,8 @@ class MLP(Backbone):
         torch.Size([5, 8])
     """
 
+    row_wise = True
+
     def __init__(self, *, width: int, **shared: Unpack[Shared]) -> None:
         super().__init__(partial(LinearOperation, width), width=width, **shared)
 

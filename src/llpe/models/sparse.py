@@ -22,11 +22,8 @@ Value = TypeVar("Value")
 class FixedMatrix:
     """A sparse matrix without gradient; ``matrix @ h`` is differentiable in the dense matrix ``h``.
 
-    Works under ``torch.func.vmap`` and ``grad``: a batch of ``h`` becomes more columns of one product.
-
     Args:
-        build: makes the sparse tensor, of layout CSR, CSC or COO. It is called once, inside the first product,
-            where transforms of ``torch.func`` do not reach: they know no sparse tensors.
+        build: makes the sparse tensor, of layout CSR, CSC or COO. It is called once, inside the first product.
 
     Example:
         >>> matrix = FixedMatrix(lambda: torch.tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse())
@@ -69,24 +66,13 @@ class _Product(torch.autograd.Function):
     """matrix · h, or matrixᵀ · h: each is the gradient of the other."""
 
     @staticmethod
-    def forward(h: Tensor, matrix: FixedMatrix, transpose: bool) -> Tensor:
+    def forward(ctx: Any, h: Tensor, matrix: FixedMatrix, transpose: bool) -> Tensor:
+        ctx.matrix, ctx.transpose = matrix, transpose
         return (matrix.transposed_csr if transpose else matrix.csr) @ h
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, FixedMatrix, bool], output: Tensor) -> None:
-        _, ctx.matrix, ctx.transpose = inputs
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         return _Product.apply(grad, ctx.matrix, not ctx.transpose), None, None
-
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int, None, None], h: Tensor, matrix: FixedMatrix, transpose: bool
-    ) -> tuple[Tensor, int]:
-        h = h.movedim(in_dims[0], 1)  # [columns, batch, width]
-        product = _Product.apply(h.flatten(1), matrix, transpose)
-        return product.unflatten(1, h.shape[1:]), 1
 
 
 def take_rows(matrix: Tensor, rows: Tensor) -> Tensor:
