@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from reference import eigendecomposition, random_orthogonal, step
+from splits import ten_splits
 from torch_geometric.data import Data
 
 from llpe import LLPE, Graph
@@ -86,7 +87,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     rows = []
     print(f"{'what':24}{'at':20}{'against':28}{'ratio':>9}{'target':>9}")
-    for benchmark in (training_step, prepare_with_probes):
+    for benchmark in (training_step, prepare_with_probes, ten_splits):
         for result in benchmark(quick):
             rows.append(result)
             verdict = "met" if result["met"] else "MISSED"

@@ -121,7 +121,7 @@ def test_relabelling_nodes_permutes_rows(case, name, monkeypatch):
     place = np.empty(n, dtype=int)
     place[order.numpy()] = np.arange(n)
     plain = llpe.probes.draw
-    for module in ("llpe.probes", "llpe.spectrum", "llpe.encodings.llpe"):
+    for module in ("llpe.probes", "llpe.eigenspaces", "llpe.encodings.llpe"):
         monkeypatch.setattr(f"{module}.draw", lambda *a, **b: plain(*a, **b)[place])
     if case == "elastic":
         _check_elastic_columns(encoding, data, moved, order)

@@ -22,6 +22,7 @@ ORDER = [
     "walks",
     "solvers",
     "probes",
+    "eigenspaces",
     "spectrum",
     "encodings",
     "transforms",

@@ -95,7 +95,6 @@ def best_threshold(values, labels):
 def test_llpe_full_on_a_disconnected_graph_keeps_what_the_indicator_basis_loses(monkeypatch):
     """The whole encoding, not only its null space: published scaling in the unlucky basis against the default."""
     data = sbm(n=600, blocks=2, degree=10, homophily=1.0, seed=0)
-    data.edge_index = data.edge_index
     graph = Graph.from_data(data)
     spectrum = full_spectrum(graph)
     root = torch.from_numpy(graph.degree).sqrt()
