@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from scipy.linalg.blas import dgemv
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from llpe.memory import SpectrumError
@@ -92,38 +93,40 @@ class _EndSearch:
         self.side = np.concatenate([self.side, np.broadcast_to(side, values.shape)])
 
     def extend(self, low: int, high: int) -> None:
-        """Searches ``low`` more pairs at the low end and ``high`` more at the high end, in one call where it can."""
-        if low and high and abs(low - high) <= 2:
-            values, vectors = self._solve(2 * max(low, high), "BE")
-            self.add(values, vectors, np.where(np.arange(values.size) < values.size // 2, LOW, HIGH))
-            return
-        for count, which, side in ((low, "SA", LOW), (high, "LA", HIGH)):
+        """Searches ``low`` more pairs at the low end, then ``high`` more at the high end.
+
+        One call for both ends (ARPACK's ``BE``) needs fewer products, but its larger basis costs more than it saves.
+        """
+        for count, side in ((low, LOW), (high, HIGH)):
             if count:
-                self.add(*self._solve(count, which), side)
+                self.add(*self._solve(count, side), side)
 
     def complete(self, low: bool, high: bool) -> None:
         """Searches beyond the found pairs of each wanted end, until none is left that was missed."""
         margin = 10 * REPEATED * self.centre
-        for wanted, which, side in ((low, "SA", LOW), (high, "LA", HIGH)):
+        for wanted, side in ((low, LOW), (high, HIGH)):
             innermost = max(side * -self.values[self.side == side], default=None) if wanted else None
             while innermost is not None:
-                found, _ = self._solve(1, which, tol=1e-4)
+                found, _ = self._solve(1, side, tol=1e-4)
                 if side * -found[0] > innermost - margin:
                     break
-                values, vectors = self._solve(min(8, self.matrix.shape[0] - 2), which)
+                values, vectors = self._solve(min(8, self.matrix.shape[0] - 2), side)
                 missed = side * -values < innermost - margin
                 if not missed.any():
                     break
                 self.add(values[missed], vectors[:, missed], side)
 
-    def _solve(self, count: int, which: str, tol: float = TOLERANCE) -> tuple[np.ndarray, np.ndarray]:
-        n = self.matrix.shape[0]
-        found, moved = self.vectors, self.values
+    def _solve(self, count: int, side: int, tol: float = TOLERANCE) -> tuple[np.ndarray, np.ndarray]:
+        """``count`` pairs from one end, beyond those that were found there."""
+        n, which = self.matrix.shape[0], "SA" if side == LOW else "LA"
+        there = self.side == side  # pairs of the other end are not in the way
+        found, moved = np.asfortranarray(self.vectors[:, there]), self.values[there]
 
         def apply(x: np.ndarray) -> np.ndarray:
+            # SciPy's BLAS, the one ARPACK uses: NumPy brings another, and their idle threads would fight for the cores
             x = x.reshape(-1)
             y = self.matrix @ x - self.centre * x
-            return y - found @ (moved * (found.T @ x)) if moved.size else y
+            return dgemv(-1.0, found, moved * dgemv(1.0, found, x, trans=1), 1.0, y) if moved.size else y
 
         operator = LinearOperator((n, n), matvec=apply, dtype=np.float64)
         start = self.rng.standard_normal(n)
