@@ -80,7 +80,8 @@ class SANPE(Encoding):
             vectors = vectors * (2 * torch.randint(2, (self.k,), device=vectors.device) - 1)
         pairs = torch.stack([vectors, values], dim=-1).to(dtype)
         rows = max(1, CHUNK_ENTRIES // (self.k * (self.heads * self.k + 8 * self.dim)))
-        return in_row_chunks(self._encode, [pairs, self.fixed(data, "mask")], rows).to(vectors.dtype)
+        tensors = [pairs, self.fixed(data, "mask")]
+        return in_row_chunks(self._encode, tensors, rows, list(self.parameters())).to(vectors.dtype)
 
     def _encode(self, pairs: Tensor, mask: Tensor) -> Tensor:
         hidden = self.transformer(self.embed(pairs), src_key_padding_mask=~mask)

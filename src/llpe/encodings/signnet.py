@@ -73,7 +73,8 @@ class SignNet(Encoding):
         vectors = self.fixed(data, "vectors")
         dtype = next(self.parameters()).dtype
         rows = max(1, CHUNK_ENTRIES // (self.k * self.hidden))
-        return in_row_chunks(self._encode, [vectors.to(dtype), self.fixed(data, "mask")], rows).to(vectors.dtype)
+        tensors = [vectors.to(dtype), self.fixed(data, "mask")]
+        return in_row_chunks(self._encode, tensors, rows, list(self.parameters())).to(vectors.dtype)
 
     def _encode(self, vectors: Tensor, mask: Tensor) -> Tensor:
         signal = vectors[..., None]
