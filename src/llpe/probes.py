@@ -11,6 +11,8 @@ O(order · probes · edges) time, and nothing of size n×n. The same products gi
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -18,7 +20,7 @@ from torch import Tensor
 from llpe.chebyshev import check_order, recurrence
 from llpe.graph import Graph
 from llpe.laplacian import normalised_adjacency
-from llpe.sparse import torch_csr
+from llpe.sparse import multiply, torch_csr
 
 CHUNK = 16  # Chebyshev terms gathered before they are written out: one cache line of float32
 
@@ -63,7 +65,7 @@ def probe_features(graph: Graph, *, order: int, probes: int, seed: int = 0) -> t
         count = min(width, probes - first)
         start = torch.from_numpy(draw(n, count, seed, first=first)).mul_(probes**-0.5)
         before = start
-        for m, term in enumerate(recurrence(operator.matmul, start, order)):
+        for m, term in enumerate(recurrence(partial(multiply, operator), start, order)):
             inner[0, m] += _inner(term, term)
             inner[1, m] += _inner(term, before)
             before = term

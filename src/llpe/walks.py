@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from llpe.sparse import torch_csr
+from llpe.sparse import multiply, torch_csr
 
 BLOCK_ENTRIES = 2**24  # of a dense block: 64 MB in float32
 DEGREE_RANGE = 1e12  # largest over smallest degree for which D X D⁻¹ is safe in float32
@@ -55,9 +55,9 @@ def return_probabilities(adjacency: sp.csr_array, steps: int) -> Tensor:
         y = x
         for m in range(1, steps + 1):
             if m % 2:  # X grows at odd m, Y catches up at even m
-                x = forward @ x
+                x = multiply(forward, x)
             elif backward is not None:
-                y = backward @ y
+                y = multiply(backward, y)
             else:
                 y = weight * x * unweight[nodes]
             out[nodes, m - 1] = (x * y).sum(dim=0)

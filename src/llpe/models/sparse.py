@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from llpe.sparse import multiply
+
 Value = TypeVar("Value")
 
 
@@ -68,7 +70,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: Tensor, matrix: FixedMatrix, transpose: bool) -> Tensor:
         ctx.matrix, ctx.transpose = matrix, transpose
-        return (matrix.transposed_csr if transpose else matrix.csr) @ h
+        return multiply(matrix.transposed_csr if transpose else matrix.csr, h)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:

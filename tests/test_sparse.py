@@ -1,0 +1,29 @@
+"""The quick sparse product equals torch's own."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from llpe.sparse import multiply, torch_csr
+
+
+@pytest.mark.parametrize(("rows", "columns", "share"), [(7, 5, 0.4), (1, 9, 0.5), (300, 200, 0.02), (4, 4, 0.0)])
+@pytest.mark.parametrize("width", [1, 3, 32])
+def test_product_equals_the_dense_one(rows, columns, share, width):
+    matrix = sp.random_array((rows, columns), density=share, format="csr", rng=np.random.default_rng(0))
+    block = torch.randn(columns, width, generator=torch.Generator().manual_seed(1))
+    expected = torch.from_numpy(matrix.toarray()).float() @ block
+    torch.testing.assert_close(multiply(torch_csr(matrix), block), expected)
+
+
+def test_product_of_columns_that_are_not_contiguous():
+    matrix = torch_csr(sp.csr_array(np.arange(12.0).reshape(3, 4)))
+    block = torch.arange(20.0).reshape(5, 4).T
+    torch.testing.assert_close(multiply(matrix, block), matrix.to_dense() @ block)
+
+
+def test_float64_keeps_its_digits():
+    matrix = torch_csr(sp.csr_array(np.eye(3))).double()
+    block = torch.full((3, 2), 1 / 3, dtype=torch.float64)
+    assert torch.equal(multiply(matrix, block), block)
