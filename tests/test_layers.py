@@ -30,6 +30,7 @@ ORDER = [
     "models",
     "experiments",
     "report",
+    "studies",
     "cli",
 ]
 

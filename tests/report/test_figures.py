@@ -27,8 +27,8 @@ BARS = [
 def drawn(monkeypatch):
     """The figures that were saved."""
     kept: list[Figure] = []
-    save = figures._save
-    monkeypatch.setattr(figures, "_save", lambda figure, path: (kept.append(figure), save(figure, path)))
+    save = figures.save_figure
+    monkeypatch.setattr(figures, "save_figure", lambda figure, path: (kept.append(figure), save(figure, path)))
     return kept
 
 

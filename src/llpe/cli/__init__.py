@@ -6,6 +6,7 @@ Nothing here imports torch before a command needs it, so that ``llpe --help`` an
 * :mod:`llpe.cli.output`: tables, JSON, notes and progress
 * :mod:`llpe.cli.options`: what commands share: ``key=value`` options, graphs
 * :mod:`llpe.cli.laboratory`: ``train``, ``check``, ``predict``, ``demo``
+* :mod:`llpe.cli.reproduction`: ``reproduce``
 * :mod:`llpe.cli.explore`: ``list``, ``spectrum``, ``encode``, ``cache``, ``table``
 """
 
@@ -24,6 +25,6 @@ except ModuleNotFoundError as error:
 from llpe.cli.commands import app, main
 
 # Importing a module of commands registers them, in the order in which `llpe --help` lists them.
-from llpe.cli import laboratory, explore  # isort: skip
+from llpe.cli import laboratory, reproduction, explore  # isort: skip
 
-__all__ = ["app", "explore", "laboratory", "main"]
+__all__ = ["app", "explore", "laboratory", "main", "reproduction"]

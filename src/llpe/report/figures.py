@@ -69,7 +69,7 @@ def accuracy_bars(
     groups = list(dict.fromkeys(bar.group for bar in rows))
     encodings = list(dict.fromkeys(bar.encoding for bar in rows))
     width = max(5.5, 1.2 + 0.34 * len(groups) * (len(encodings) + 1))
-    figure = _figure(width * len(panels), 3.9)
+    figure = new_figure(width * len(panels), 3.9)
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, panel in zip(axes, panels, strict=True):
         _draw_panel(ax, [bar for bar in rows if bar.panel == panel], groups, encodings, chance)
@@ -80,7 +80,7 @@ def accuracy_bars(
     _legend(figure, encodings, width * len(panels))
     paths = [path] + ([path.with_suffix(".pdf")] if pdf and path.suffix.lower() != ".pdf" else [])
     for file in paths:
-        _save(figure, file)
+        save_figure(figure, file)
     return paths
 
 
@@ -108,7 +108,7 @@ def _draw_panel(
     ax.set_xlim(-0.5, len(groups) - 0.5 + room)
     ax.set_ylim(0, 108)
     ax.set_yticks(range(0, 101, 20))
-    _plain_axes(ax)
+    plain_axes(ax)
     ax.tick_params(axis="x", length=0)
 
 
@@ -143,7 +143,7 @@ def density_plot(shares: Sequence[float] | np.ndarray, path: str | Path, *, titl
         raise ValueError(f"`shares` must be one row of a multiple of 3 bins, got shape {list(values.shape)}.")
     edges = np.linspace(0, 2, values.size + 1)
     height = values * values.size / 2
-    figure = _figure(6.4, 3.4)
+    figure = new_figure(6.4, 3.4)
     ax = figure.subplots()
     top = 1.25 * float(height.max()) or 1.0
     for name, colour, third in zip(("low", "middle", "high"), (3, 0, 4), range(3), strict=True):
@@ -160,18 +160,18 @@ def density_plot(shares: Sequence[float] | np.ndarray, path: str | Path, *, titl
     ax.set_ylabel("density", fontsize=11, color=INK)
     if title:
         ax.set_title(title, fontsize=12, color=INK)
-    _plain_axes(ax)
-    _save(figure, path)
+    plain_axes(ax)
+    save_figure(figure, path)
     return path
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _plain_axes(ax: Axes) -> None:
+def plain_axes(ax: Axes) -> None:
     ax.grid(axis="y", color="#e3e3e3", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right", "left"]].set_visible(False)
@@ -185,7 +185,7 @@ def _check_path(path: Path) -> None:
         raise ValueError(f"`path` must end in one of {', '.join(FORMATS)}, got {str(path)!r}.")
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
     """Writes all or nothing; the same figure gives the same bytes."""
     kind = path.suffix.lower().removeprefix(".")
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
