@@ -56,7 +56,7 @@ class Progress:
 
 @dataclass
 class Outcome:
-    """What came of a split. ``state`` are the best weights; None if it failed, and then ``reason`` says why."""
+    """What came of a split: ``done``, ``failed`` (``reason`` says why) or ``paused``; ``state`` are the best weights."""
 
     split: int
     status: str
@@ -104,6 +104,7 @@ def train_split(
     model: Classifier | None = None,
     checkpoint: Path | None = None,
     on_epoch: Callable[[Progress], None] | None = None,
+    pause: int | None = None,
 ) -> Outcome:
     """Trains split number ``index`` from seed + index, or from its checkpoint if there is one.
 
@@ -111,6 +112,8 @@ def train_split(
         model: a classifier to train instead of the one the config describes.
         checkpoint: file to write to every few seconds and on interruption, and to resume from.
         on_epoch: called with the progress after every judgement.
+        pause: stop after so many epochs with the outcome ``paused`` and its best validation score so far; the
+            checkpoint is kept, and the next call goes on from there.
     """
     start = time.perf_counter()
     run = _Run(task, split, index, config, model)
@@ -124,13 +127,17 @@ def train_split(
             if checkpoint is not None and time.perf_counter() - saved > CHECKPOINT_SECONDS:
                 run.save(checkpoint, before + time.perf_counter() - start)
                 saved = time.perf_counter()
+            if pause is not None and checkpoint is not None and progress.epoch >= pause:
+                run.save(checkpoint, before + time.perf_counter() - start)
+                outcome.status, outcome.val = "paused", run.best[0]
+                break
     except KeyboardInterrupt:
         if checkpoint is not None:
             run.save(checkpoint, before + time.perf_counter() - start)
         raise
     except _NotFiniteError as error:
         outcome.status, outcome.reason = "failed", str(error)
-    else:
+    if outcome.status == "done":
         outcome.train, outcome.val, outcome.test = run.final_scores()
         outcome.state = run.best_state
     outcome.best_epoch, outcome.epochs = run.best_epoch, run.epoch
