@@ -4,6 +4,7 @@
 * benchmarks: :func:`load_benchmark`, :func:`list_benchmarks`
 * synthetic graphs: :func:`sbm`, :func:`preferential_attachment`
 * the user's own graph: :func:`load_file`
+* the largest component of any of them: :func:`giant_component`, or ``load_graph("giant:…")``
 * splits: :func:`make_splits`, or :func:`random_splits`, :func:`official_splits`, :func:`file_splits`
 
 All loaders return a :class:`NodeDataset`: a PyG ``Data`` with its metric, classes, official splits and notes.
@@ -22,6 +23,7 @@ from llpe.data.catalogue import (
     find_benchmark,
     list_benchmarks,
 )
+from llpe.data.components import GIANT, giant_component
 from llpe.data.dataset import METRICS, NodeDataset, sparse_features, undirected
 from llpe.data.files import READERS, load_file
 from llpe.data.splits import Split, file_splits, make_splits, official_splits, random_splits
@@ -29,6 +31,7 @@ from llpe.data.synthetic import GENERATORS, parse_spec, preferential_attachment,
 
 __all__ = [
     "BENCHMARKS",
+    "GIANT",
     "METRICS",
     "Benchmark",
     "DownloadError",
@@ -37,6 +40,7 @@ __all__ = [
     "data_root",
     "file_splits",
     "find_benchmark",
+    "giant_component",
     "list_benchmarks",
     "load_benchmark",
     "load_file",
@@ -58,6 +62,7 @@ def load_graph(spec: str | Path, *, data_root: str | Path | None = None) -> Node
     Args:
         spec: a benchmark name (``"cora"``), a synthetic graph (``"sbm:n=2000,homophily=0"``, ``"pa:n=500"``),
             or the path of a file (``.npz``, ``.pt``, ``.graphml``, or a folder with edges.csv and nodes.csv).
+            ``"giant:"`` before any of them asks for its largest connected component.
         data_root: where benchmarks live; default ``LLPE_DATA`` or ``~/.cache/llpe/data``.
 
     Example:
@@ -65,6 +70,8 @@ def load_graph(spec: str | Path, *, data_root: str | Path | None = None) -> Node
         NodeDataset('sbm:n=60', num_nodes=60, num_edges=638, num_features=10, num_classes=2, metric='accuracy')
     """
     text = str(spec)
+    if isinstance(spec, str) and text.startswith(GIANT):
+        return giant_component(load_graph(text.removeprefix(GIANT), data_root=data_root))
     if isinstance(spec, str) and benchmark_key(text) in BENCHMARKS:
         return load_benchmark(text, root=data_root)
     kind, colon, _ = text.partition(":")

@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from llpe.data import BENCHMARKS, load_graph, parse_spec
+from llpe.data import BENCHMARKS, GIANT, load_graph, parse_spec
 from llpe.data.catalogue import benchmark_key
 from llpe.data.synthetic import GENERATORS
 from llpe.encodings import ENCODINGS, Encoding, make_encoding
@@ -266,6 +266,7 @@ def _check_model(raw: Any, encoding: Encoding | None, problems: list[str]) -> No
 
 
 def _check_dataset(spec: str, problems: list[str]) -> None:
+    spec = spec.removeprefix(GIANT)
     kind, colon, _ = spec.partition(":")
     try:
         if benchmark_key(spec) in BENCHMARKS or Path(spec).expanduser().exists():
