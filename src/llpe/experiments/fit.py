@@ -152,19 +152,46 @@ def run(
     splits = make_splits(dataset, kind, count=count, seed=seed) if splits is None else splits
     encoding = config.make_encoding() if build is None else build().encoding
     task = make_task(dataset, encoding, cache=cache)
-    job = partial(_train, task, splits, config, build)
-    layout = plan(len(splits), workers)
     if root is None:
-        outcomes = list(_tell(run_splits(job, list(range(len(splits))), layout, on_progress), on_outcome))
+        job = partial(_train, task, splits, config, build, None)
+        every = list(range(len(splits)))
+        outcomes = list(_tell(run_splits(job, every, plan(len(splits), workers), on_progress), on_outcome))
         return _collect(outcomes, task, config, build, None)
     folder = RunFolder.of(root, config)
     with folder.locked():
-        folder.write_spectrum(dataset.data)
-        old = [report for i in range(len(splits)) if (report := folder.report(i)) is not None]
-        pending = [i for i in range(len(splits)) if folder.report(i) is None]
-        keep = partial(_train_and_keep, job, folder, splits, dataset)
-        new = list(_tell(run_splits(keep, pending, layout, on_progress), on_outcome))
-        return _collect([*map(_outcome, old), *new], task, config, build, folder)
+        outcomes = train_in(
+            folder, dataset, task, splits, workers=workers, build=build, on_progress=on_progress, on_outcome=on_outcome
+        )
+        return _collect(outcomes, task, config, build, folder)
+
+
+def train_in(
+    folder: RunFolder,
+    dataset: NodeDataset,
+    task: Task,
+    splits: list[Split],
+    *,
+    only: Iterable[int] | None = None,
+    pause: int | None = None,
+    workers: int | None = None,
+    build: Callable[[], Classifier] | None = None,
+    on_progress: Tell | None = None,
+    on_outcome: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
+    """The outcomes of the splits ``only`` (all by default): read where finished, else trained and kept.
+
+    The folder must be locked. ``pause`` stops after so many epochs, see
+    :func:`~llpe.experiments.train.train_split`.
+    """
+    wanted = list(range(len(splits)) if only is None else only)
+    folder.write_spectrum(dataset.data)
+    reports = {index: folder.report(index) for index in wanted}
+    old = [_outcome(report) for report in reports.values() if report is not None]
+    job = partial(_train, task, splits, folder.config, build, pause)
+    keep = partial(_train_and_keep, job, folder, splits, dataset)
+    pending = [index for index in wanted if reports[index] is None]
+    new = _tell(run_splits(keep, pending, plan(len(splits), workers), on_progress), on_outcome)
+    return sorted([*old, *new], key=lambda outcome: outcome.split)
 
 
 def _tell(outcomes: Iterable[Outcome], on_outcome: Callable[[Outcome], None] | None) -> Iterable[Outcome]:
@@ -179,19 +206,23 @@ def _train(
     splits: list[Split],
     config: Config,
     build: Callable[[], Classifier] | None,
+    pause: int | None,
     index: int,
     tell: Tell,
     checkpoint: Path | None = None,
 ) -> Outcome:
     model = None if build is None else build()
-    return train_split(task, splits[index], index, config, model=model, checkpoint=checkpoint, on_epoch=tell)
+    return train_split(
+        task, splits[index], index, config, model=model, checkpoint=checkpoint, on_epoch=tell, pause=pause
+    )
 
 
 def _train_and_keep(
     job: Callable[..., Outcome], folder: RunFolder, splits: list[Split], dataset: NodeDataset, index: int, tell: Tell
 ) -> Outcome:
     outcome = job(index, tell, checkpoint=folder.checkpoint(index))
-    folder.finish(outcome, splits[index], dataset)
+    if outcome.status != "paused":
+        folder.finish(outcome, splits[index], dataset)
     return outcome
 
 

@@ -56,7 +56,7 @@ class Progress:
 
 @dataclass
 class Outcome:
-    """What came of a split: ``done``, ``failed`` (``reason`` says why) or ``paused``; ``state`` are the best weights."""
+    """What came of a split: ``done``, ``failed`` (``reason`` says why) or ``paused``; ``state`` is the best model's."""
 
     split: int
     status: str
