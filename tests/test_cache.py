@@ -461,6 +461,7 @@ def test_clear_deletes_every_entry_and_says_how_many(cache: Cache) -> None:
 OPTIONS = {
     "none": {},
     "lpe-fk": {"dim": 4, "k": 3},
+    "lpe-lk": {"dim": 4, "k": 3},
     "lpe-flk": {"dim": 4, "k": 3},
     "lpe-full": {"dim": 4},
     "elastic": {"dim": 4},
@@ -501,6 +502,7 @@ def test_prepare_from_the_cache_gives_the_computed_bytes(name: str, own_cache: P
     [
         ("lpe-fk", {"k": 4}),
         ("lpe-fk", {"seed": 1}),
+        ("lpe-lk", {"k": 4}),
         ("lpe-flk", {"k": 4}),
         ("lpe-full", {"seed": 1}),
         ("elastic", {"width": 20}),

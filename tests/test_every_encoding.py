@@ -19,6 +19,7 @@ WIDTH = 12  # nodes of the largest tiny graph, for the encodings whose projectio
 CASES = {
     "none": {},
     "lpe-fk": {"dim": 8, "k": 3},
+    "lpe-lk": {"dim": 8, "k": 3},
     "lpe-flk": {"dim": 8, "k": 3},
     "lpe-full": {"dim": 8, "width": WIDTH},
     "elastic": {"dim": 8, "width": WIDTH},
@@ -295,6 +296,19 @@ def test_lpe_encodings_leave_out_the_trivial_vector_only():
     column = encoding.prepare(tiny("two-triangles"))[encoding.attribute("vectors")][:, 0]
     assert torch.allclose(column[:3], column[0].expand(3), atol=1e-6)
     assert torch.allclose(column[3:], -column[0].expand(3), atol=1e-6)
+
+
+def test_the_last_eigenvector_tells_the_sides_of_a_bipartite_graph_apart():
+    encoding = make_encoding("lpe-lk", dim=2, k=1)
+    column = encoding.prepare(tiny("bipartite"))[encoding.attribute("vectors")][:, 0]
+    assert (column[:3].sign() == -column[3:].sign()[:1]).all()
+    assert column[3:].sign().unique().numel() == 1
+
+
+def test_first_and_last_together_are_the_ends():
+    first, last, ends = (make_encoding(name, dim=2, k=3) for name in ("lpe-fk", "lpe-lk", "lpe-flk"))
+    columns = [each.prepare(tiny("grid"))[each.attribute("vectors")] for each in (first, last, ends)]
+    assert torch.allclose(torch.cat(columns[:2], dim=1), columns[2], atol=1e-6)
 
 
 @pytest.mark.parametrize("case", ["signnet", "san"])

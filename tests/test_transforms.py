@@ -123,6 +123,7 @@ def test_the_repr_of_prepare_shows_every_argument(name: str) -> None:
     [
         ("none", {"seed": 1}),
         ("lpe-fk", {"k": 3}),
+        ("lpe-lk", {"k": 3}),
         ("lpe-flk", {"k": 3}),
         ("lpe-full", {"width": 30}),
         ("elastic", {"width": 30}),

@@ -8,7 +8,7 @@ from typing import Any
 from llpe.encodings.base import Encoding
 from llpe.encodings.elastic import ElasticPE
 from llpe.encodings.llpe import LLPE
-from llpe.encodings.lpe import LPEEnds, LPEFirst, LPEFull
+from llpe.encodings.lpe import LPEEnds, LPEFirst, LPEFull, LPELast
 from llpe.encodings.none import NoEncoding
 from llpe.encodings.rwse import RWSE
 from llpe.encodings.san import SANPE
@@ -16,7 +16,7 @@ from llpe.encodings.signnet import SignNet
 
 ENCODINGS: dict[str, type[Encoding]] = {
     encoding.name: encoding
-    for encoding in (NoEncoding, LPEFirst, LPEEnds, LPEFull, ElasticPE, SignNet, SANPE, RWSE, LLPE)
+    for encoding in (NoEncoding, LPEFirst, LPELast, LPEEnds, LPEFull, ElasticPE, SignNet, SANPE, RWSE, LLPE)
 }
 
 
@@ -24,7 +24,8 @@ def make_encoding(name: str, **options: Any) -> Encoding:
     """Builds an encoding by name.
 
     Args:
-        name: ``none``, ``lpe-fk``, ``lpe-flk``, ``lpe-full``, ``elastic``, ``signnet``, ``san``, ``rwse`` or ``llpe``.
+        name: ``none``, ``lpe-fk``, ``lpe-lk``, ``lpe-flk``, ``lpe-full``, ``elastic``, ``signnet``, ``san``, ``rwse``
+            or ``llpe``.
         options: arguments of its class; an unknown one is refused with the list of those it has.
 
     Example:
@@ -52,6 +53,7 @@ __all__ = [
     "LPEEnds",
     "LPEFirst",
     "LPEFull",
+    "LPELast",
     "NoEncoding",
     "SignNet",
     "make_encoding",

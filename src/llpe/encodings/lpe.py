@@ -1,6 +1,7 @@
 """Laplacian eigenvectors with a learned projection: P = U_S·Wᵀ + b for a set S of eigenvectors of L_sym.
 
 * ``lpe-fk``: the first k nontrivial ones (Dwivedi & Bresson 2021)
+* ``lpe-lk``: the last k
 * ``lpe-flk``: the first k nontrivial and the last k
 * ``lpe-full``: all of them
 
@@ -50,6 +51,37 @@ class LPEFirst(LinearEncoding):
         spectrum = end_spectrum(graph, first=self.k + 1, seed=self.seed, cache=cache)
         vectors = spectrum.vectors[:, int(spectrum.trivial) :][:, : self.k]
         return {"vectors": padded(vectors, self.k)}
+
+
+@final
+class LPELast(LinearEncoding):
+    """The last ``k`` eigenvectors, projected to ``dim`` columns: what tells classes apart where neighbours differ.
+
+    On a graph of at most k nodes each of its eigenvectors appears once, the trivial one too.
+
+    Not among the paper's encodings, but what its Theorem 2 is about.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> encoding = LPELast(4, k=2)
+        >>> encoding(encoding.prepare(tiny("path"))).shape
+        torch.Size([5, 4])
+    """
+
+    name = "lpe-lk"
+    part = "vectors"
+    from_spectrum = True
+
+    def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
+        check_count("k", k)
+        super().__init__(dim, k, seed)
+        self.k = k
+
+    def fixed_arguments(self) -> dict[str, Any]:
+        return {"k": self.k, "seed": self.seed}
+
+    def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
+        return {"vectors": padded(end_spectrum(graph, last=self.k, seed=self.seed, cache=cache).vectors, self.k)}
 
 
 @final

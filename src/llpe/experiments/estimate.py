@@ -74,6 +74,7 @@ def _fixed_bytes(n: int, encoding: Encoding) -> int:
     columns = {
         "none": 0,
         "lpe-fk": getattr(encoding, "k", 0),
+        "lpe-lk": getattr(encoding, "k", 0),
         "lpe-flk": 2 * (getattr(encoding, "k", 0) or 0),
         "signnet": 2 * (getattr(encoding, "k", 0) or 0),
         "san": 3 * (getattr(encoding, "k", 0) or 0),

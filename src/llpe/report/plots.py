@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from llpe.report.figures import FAINT, INK, PALETTE, new_figure, plain_axes
+from llpe.report.figures import FAINT, INK, new_figure, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = (*PALETTE[:7], "#000000")  # Okabe and Ito's without yellow, which is too pale for a line
+# Okabe and Ito's palette without yellow, which is too pale for a line. The series of NAMES have the same look in
+# every figure that shows no others.
+COLOURS = ("#999999", "#56B4E9", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#D55E00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+NAMES = ("none", "lpe-fk", "lpe-lk", "lpe-flk", "lpe-full", "elastic", "llpe", "llpe, probes")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)))
 DODGE = 0.008  # of the axis, between two series: their error bars stand beside each other
 CLASSES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -95,9 +98,10 @@ def line_plot(
         mine = [point for point in points if point.panel == panel]
         width = 0.0 if "x" in log else DODGE * float(np.ptp([point.x for point in mine]))
         for index, name in enumerate(series):
+            look = _look(_place(name, series), strong=name in strong)
             line = sorted((point for point in mine if point.series == name), key=lambda point: point.x)
             offset = width * (index - (len(series) - 1) / 2)
-            _draw_line(ax, line, offset, _look(index, strong=name in strong))
+            _draw_line(ax, line, offset, look)
         if chance and panel in chance:
             _draw_chance(ax, chance[panel])
         ax.set_xlabel(xlabel, fontsize=11, color=INK)
@@ -138,8 +142,9 @@ def interval_plot(
             line = [each for each in mine if each.series == name]
             where = [groups.index(each.group) + (index - (len(series) - 1) / 2) * wide for each in line]
             bars = np.array([[each.y - each.low for each in line], [each.high - each.y for each in line]])
-            look = _look(index, strong=name in strong) | {"linestyle": "none", "markersize": 6}
-            ax.errorbar(where, [each.y for each in line], bars, **look, capsize=2.5, elinewidth=1.4)
+            look = _look(_place(name, series), strong=name in strong)
+            style = look | {"linestyle": "none", "markersize": 6, "elinewidth": look["linewidth"], "capsize": 2.5}
+            ax.errorbar(where, [each.y for each in line], bars, **style)
         for border in range(1, len(groups)):
             ax.axvline(border - 0.5, color="#ececec", linewidth=0.8, zorder=0)
         ax.set_xticks(range(len(groups)), groups, fontsize=9)
@@ -190,6 +195,11 @@ def _panels(
     return figure, axes
 
 
+def _place(name: str, series: Sequence[str]) -> int:
+    """Which look a series has: its own if all of them have one, else by order."""
+    return NAMES.index(name) if set(series) <= set(NAMES) else list(series).index(name)
+
+
 def _look(index: int, *, strong: bool) -> dict[str, Any]:
     """Colour, marker and dashes of a series: told apart in grey, too."""
     return {
@@ -223,8 +233,8 @@ def _line_legend(figure: Figure, series: Sequence[str], strong: Collection[str],
     from matplotlib.lines import Line2D
 
     handles = []
-    for index, name in enumerate(series):
-        look = _look(index, strong=name in strong)
+    for name in series:
+        look = _look(_place(name, series), strong=name in strong)
         handles.append(Line2D([], [], label=name, **(look if lines else look | {"linestyle": "none"})))
     _below(figure, handles, series)
 
