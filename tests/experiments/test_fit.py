@@ -194,8 +194,11 @@ def test_a_run_folder_explains_itself(tmp_path):
         "split-02",
     ]
     assert sorted(p.name for p in (folder / "split-01").iterdir()) == [
+        "curves.npz",
         "filters.npz",
         "model.safetensors",
+        "picture.npz",
+        "predictions.npz",
         "report.json",
     ]
     report = json.loads((folder / "split-01" / "report.json").read_text())
@@ -290,6 +293,8 @@ def test_a_resumed_split_ends_with_the_same_bits(tmp_path, dropout, monkeypatch)
         whole.epochs,
     )
     assert all(torch.equal(pieces.state[name], whole.state[name]) for name in whole.state)
+    for name in ("val", "loss"):
+        assert pieces.traces["curves"][name].tobytes() == whole.traces["curves"][name].tobytes()
 
 
 SCRIPT = """

@@ -227,7 +227,7 @@ def _train_and_keep(
 
 
 def _outcome(report: dict[str, Any]) -> Outcome:
-    names = Outcome.__dataclass_fields__.keys() - {"state"}
+    names = Outcome.__dataclass_fields__.keys() - {"state", "traces"}
     return Outcome(**{name: report[name] for name in names})
 
 

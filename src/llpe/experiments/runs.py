@@ -5,6 +5,7 @@
       spectrum.npz              λ and the density of the graph's spectrum there
       split-03/checkpoint.pt    only while the split is running
       split-03/model.safetensors, filters.npz
+      split-03/curves.npz, predictions.npz, picture.npz    for reports, see traces.py
       split-03/report.json      written last, atomically: its existence means done
 
 Resuming is: skip what has a report, continue what has a checkpoint, else start.
@@ -115,6 +116,8 @@ class RunFolder:
         if outcome.state is not None:
             save_file({k: v.contiguous() for k, v in outcome.state.items()}, folder / "model.safetensors")
             self._write_filters(folder / "filters.npz", outcome)
+        for name, arrays in outcome.traces.items():
+            np.savez_compressed(folder / f"{name}.npz", **arrays)  # type: ignore[arg-type]
         report = {
             **outcome.scores(),
             "config": self.config.model_dump(),

@@ -25,6 +25,7 @@ from torch_geometric.data import Data
 from llpe.data import NodeDataset, Split, sparse_features
 from llpe.encodings import Encoding
 from llpe.experiments.config import Config, TrainingConfig
+from llpe.experiments.traces import Curves, Traces, picture, pictured_nodes, trace_predictions
 from llpe.files import replacing
 from llpe.memory import peak_memory
 from llpe.models import Classifier, take_rows
@@ -56,7 +57,10 @@ class Progress:
 
 @dataclass
 class Outcome:
-    """What came of a split: ``done``, ``failed`` (``reason`` says why) or ``paused``; ``state`` is the best model's."""
+    """What came of a split: ``done``, ``failed`` (``reason`` says why) or ``paused``.
+
+    ``state`` are the best weights, ``traces`` what reports draw.
+    """
 
     split: int
     status: str
@@ -70,6 +74,7 @@ class Outcome:
     seconds: float = 0.0
     peak_memory: int = 0
     state: dict[str, Tensor] | None = field(default=None, repr=False)
+    traces: Traces = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """For another process: arrays, which are far quicker to pass on than tensors."""
@@ -82,8 +87,8 @@ class Outcome:
             self.state = {name: torch.as_tensor(array) for name, array in self.state.items()}
 
     def scores(self) -> dict[str, Any]:
-        """Everything but the weights."""
-        return {key: value for key, value in asdict(self).items() if key != "state"}
+        """Everything but the weights and the traces."""
+        return {key: value for key, value in asdict(self).items() if key not in ("state", "traces")}
 
 
 def make_task(dataset: NodeDataset, encoding: Encoding, *, cache: bool = True) -> Task:
@@ -141,6 +146,7 @@ def train_split(
         outcome.train, outcome.val, outcome.test = run.final_scores()
         outcome.state = run.best_state
     outcome.best_epoch, outcome.epochs = run.best_epoch, run.epoch
+    outcome.traces = run.traces | {"curves": run.curves.up_to(run.epoch)}
     outcome.seconds = before + time.perf_counter() - start
     outcome.peak_memory = peak_memory()
     return outcome
@@ -180,6 +186,8 @@ class _Run:
         self.epoch = self.best_epoch = 0
         self.best = (-math.inf, -math.inf)
         self.best_state: dict[str, Tensor] = {}
+        self.curves = Curves(config.training.epochs)
+        self.traces: Traces = {}
 
     def _views(self) -> tuple[_View, _View]:
         """What a step and a judgement look at: their own rows alone, where the model sees nothing else."""
@@ -206,8 +214,9 @@ class _Run:
                 logits = self.model.train()(self.train_view.data)
             loss = nn.functional.cross_entropy(self.train_view.of(logits), self.train_view.target)
             loss = loss + self.model.penalty(self.task.data)
-            if not math.isfinite(loss.item()):
-                raise _NotFiniteError(f"the loss was {loss.item()} after {self.epoch} steps; try a smaller lr")
+            self.curves.loss[self.epoch] = value = loss.item()
+            if not math.isfinite(value):
+                raise _NotFiniteError(f"the loss was {value} after {self.epoch} steps; try a smaller lr")
             for parameter in self.parameters:
                 parameter.grad = None
             loss.backward()
@@ -219,7 +228,7 @@ class _Run:
         """The score on the validation nodes, from the logits of this pass if it serves both."""
         logits = self.model.eval()(self.val_view.data) if logits is None else logits
         chosen, target = self.val_view.of(logits), self.val_view.target
-        val = score(self.task.metric, chosen, target)
+        self.curves.val[self.epoch] = val = score(self.task.metric, chosen, target)
         loss = nn.functional.cross_entropy(chosen, target).item() if val >= self.best[0] else math.inf
         if (val, -loss) > self.best:
             self.best, self.best_epoch = (val, -loss), self.epoch
@@ -235,6 +244,11 @@ class _Run:
             logits = self.model.eval()(self.task.data)
         parts = (self.split.train, self.split.val, self.split.test)
         train, val, test = (score(self.task.metric, logits[part], y[part]) for part in parts)
+        self.traces["predictions"] = trace_predictions(self.task.data, self.split.test, logits)
+        if self.model.encoding.dim:
+            rows = rows_of(self.task.data, pictured_nodes(len(y)))
+            with torch.no_grad():
+                self.traces["picture"] = picture(self.model.encoding(rows), rows.y)
         return train, val, test
 
     def save(self, path: Path, seconds: float) -> None:
@@ -247,6 +261,7 @@ class _Run:
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "random": torch.get_rng_state(),
+            "curves": {name: torch.from_numpy(values) for name, values in self.curves.up_to(self.epoch).items()},
             "seconds": seconds,
         }
         with replacing(path) as partial:
@@ -259,6 +274,7 @@ class _Run:
         self.model.load_state_dict(saved["model"])
         self.optimiser.load_state_dict(saved["optimiser"])
         torch.set_rng_state(saved["random"])
+        self.curves.restore(saved.get("curves", {}))
         return float(saved["seconds"])
 
 
