@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 import torch
 
+from llpe.chebyshev import basis
 from llpe.data import load_graph, make_splits
 from llpe.encodings import ENCODINGS
 from llpe.experiments import resolve, run
-from llpe.experiments.traces import PICTURED, picture, pictured_nodes
+from llpe.experiments.traces import PICTURED, label_moments, picture, pictured_nodes
+from llpe.graph import Graph, tiny
+from llpe.spectrum import full_spectrum
 
 
 def trained(tmp_path, encoding, **training):
@@ -74,3 +77,18 @@ def test_a_picture_of_one_constant_column_is_a_point():
     drawn = picture(torch.ones(4, 1), torch.tensor([0, 1, -1, 0]))
     assert not drawn["points"].any()
     assert drawn["share"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["grid", "two-triangles", "isolated-node"])
+def test_moments_of_the_labels_are_those_of_the_eigenvectors(name):
+    data = tiny(name)
+    y = torch.arange(data.num_nodes) % 3
+    y[0] = -1
+    graph = Graph.from_data(data, warn=False)
+    spectrum = full_spectrum(graph, cache=False)
+    root = torch.from_numpy(np.sqrt(graph.degree)).double()
+    labels = torch.stack([(y == c).double() for c in range(3)], dim=1)
+    labels -= torch.outer(root, root @ labels) / root.square().sum()
+    energy = (spectrum.vectors.double().T @ labels).square().sum(dim=1)
+    expected = (energy[:, None] * basis(spectrum.values.double(), 9)).sum(dim=0) / energy.sum()
+    assert np.allclose(label_moments(graph, y, 9), expected, atol=1e-5)

@@ -2,7 +2,7 @@
 
     <runs>/<dataset>/<encoding>+<model>/<hash of the config>/
       config.toml               the resolved config
-      spectrum.npz              λ and the density of the graph's spectrum there
+      spectrum.npz              λ, and the densities of the graph's spectrum and of the labels' energy there
       split-03/checkpoint.pt    only while the split is running
       split-03/model.safetensors, filters.npz
       split-03/curves.npz, predictions.npz, picture.npz    for reports, see traces.py
@@ -37,6 +37,7 @@ from llpe.data import NodeDataset, Split
 from llpe.data.files import READERS
 from llpe.encodings import LLPE, Encoding
 from llpe.experiments.config import Config, ConfigError, differences, dump_toml, load_config, resolve
+from llpe.experiments.traces import label_moments
 from llpe.experiments.train import Outcome
 from llpe.files import replacing
 from llpe.graph import Graph
@@ -143,13 +144,14 @@ class RunFolder:
                 np.savez(path, lambdas=grid.numpy(), response=encoding.response(grid).numpy())
 
     def write_spectrum(self, data: Data) -> None:
-        """The spectral density of the graph, for plots of the filters over it."""
+        """The spectral density of the graph and of its labels, for plots of the filters over them."""
         file = self.path / "spectrum.npz"
         if not file.exists():
             graph = Graph.from_data(data, warn=False)
             _, moments = probe_features(graph, order=64, probes=8)
             lambdas, weights = density(moments, GRID)
-            np.savez(file, lambdas=lambdas, weights=weights)
+            labels = density(label_moments(graph, data.y, moments.size), GRID)[1]
+            np.savez(file, lambdas=lambdas, weights=weights, labels=labels)
 
     def best_split(self) -> int:
         """The finished split with the best validation score."""

@@ -3,16 +3,23 @@
 * ``curves``: the validation score at every judgement and the training loss at every step
 * ``predictions``: for each test node its local homophily and whether it was classified correctly
 * ``picture``: the learned encoding of up to 2000 nodes along its first two principal directions
+
+And, once for a run, where in the spectrum the labels are.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from llpe.graph import local_homophily
+from llpe.chebyshev import recurrence
+from llpe.graph import Graph, local_homophily
+from llpe.laplacian import normalised_adjacency
+from llpe.sparse import multiply, torch_csr
 
 PICTURED = 2000  # nodes of a picture at most
 
@@ -33,6 +40,29 @@ class Curves:
     def restore(self, saved: dict[str, Tensor]) -> None:
         for name, values in saved.items():
             getattr(self, name)[: len(values)] = values.numpy()
+
+
+def label_moments(graph: Graph, y: Tensor, count: int) -> np.ndarray:
+    """Chebyshev moments of the labels' energy: μ_m = Σ_c ⟨y_c, T_m(L̃) y_c⟩ / Σ_c ‖y_c‖² for m < count.
+
+    y_c is the indicator of class c without its part along the trivial eigenvector D^½·1. These are the moments of a
+    distribution on [0, 2]: the share of the labels' energy at each eigenvalue.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> sides = torch.tensor([0, 0, 0, 1, 1, 1, 1])  # of a bipartite graph: all energy at λ = 2
+        >>> label_moments(Graph.from_data(tiny("bipartite")), sides, 4).round(6).tolist()
+        [1.0, 1.0, 1.0, 1.0]
+    """
+    trivial = torch.from_numpy(np.sqrt(graph.degree)).double()
+    trivial /= trivial.norm().clamp_min(1e-300)
+    classes = y[y >= 0].unique()
+    labels = (y[:, None] == classes).double()
+    labels -= torch.outer(trivial, trivial @ labels)
+    labels /= labels.norm().clamp_min(1e-300)
+    start = labels.float()
+    terms = recurrence(partial(multiply, torch_csr(-normalised_adjacency(graph))), start, count)
+    return np.array([float((start * term).sum(dtype=torch.float64)) for term in terms])
 
 
 def trace_predictions(data: Data, test: Tensor, logits: Tensor) -> dict[str, np.ndarray]:
