@@ -2,6 +2,7 @@
 
 * one call on a PyG graph: :func:`fit`
 * a config file's experiment: :func:`resolve`, :func:`run`
+* the best settings: :func:`search`
 * results: :class:`RunFolder`, :func:`load_encoding`
 """
 
@@ -9,6 +10,7 @@ from llpe.experiments.config import Config, ConfigError, assign, load_config, re
 from llpe.experiments.engine import EngineError
 from llpe.experiments.fit import Fit, fit, run
 from llpe.experiments.runs import RunFolder, load_encoding
+from llpe.experiments.search import Found, SearchConfig, search, take_search
 from llpe.experiments.train import Outcome, Progress, predict
 
 __all__ = [
@@ -16,9 +18,11 @@ __all__ = [
     "ConfigError",
     "EngineError",
     "Fit",
+    "Found",
     "Outcome",
     "Progress",
     "RunFolder",
+    "SearchConfig",
     "assign",
     "fit",
     "load_config",
@@ -26,4 +30,6 @@ __all__ = [
     "predict",
     "resolve",
     "run",
+    "search",
+    "take_search",
 ]

@@ -1,0 +1,87 @@
+"""What a search may choose from: the paper's grid, and the grid of the authors' published code.
+
+A space maps keys of the config to lists of choices. Several keys that go together are written with a comma, and
+their choices are lists: ``"l1,l2": [[0.01, 0.01], [0, 0]]``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+Space = dict[str, list[Any]]
+
+PATIENCE = {"paper": 200, "authors": 50}
+PRESETS = tuple(PATIENCE)
+
+_RATES = [0.05, 0.01, 0.005, 0.001]
+_NEIGHBOURS = [8, 16, 32, 64, 128, 256, 512]
+
+
+def space_of(preset: str, encoding: str, source: str | None = None) -> Space:
+    """The choices of a preset for one encoding (and source, for ``llpe``).
+
+    Example:
+        >>> space_of("paper", "rwse")["steps"], space_of("authors", "llpe")["order"]
+        ([8, 16, 32, 64], [64, 128])
+    """
+    if preset not in PRESETS:
+        raise ValueError(f"`preset` must be one of {', '.join(PRESETS)}, got {preset!r}.")
+    return _training(preset) | _encoding(preset, encoding, source)
+
+
+def _training(preset: str) -> Space:
+    if preset == "authors":
+        return {"lr": _RATES, "dropout": [0.0, 0.2]}
+    return {
+        "lr": _RATES,
+        "optimizer": ["adam", "sgd"],
+        "dropout": [0.0, 0.2, 0.5],
+        "hidden": [64, 128],
+        "layers": [1, 2],
+    }
+
+
+def _encoding(preset: str, encoding: str, source: str | None) -> Space:
+    if encoding == "llpe":
+        return _llpe(preset, source)
+    if encoding == "rwse":
+        return {"steps": [8, 16, 32, 64]}
+    if encoding == "san":  # NOTE[PAPER]: k to 512 there; attention over k eigenvectors at every node costs k² here
+        return {"k": [8, 16, 32]}
+    if encoding in ("lpe-fk", "lpe-flk", "lpe-lk", "signnet"):
+        return {"k": _NEIGHBOURS}
+    return {}
+
+
+def _llpe(preset: str, source: str | None) -> Space:
+    if source == "probes":  # ours: the filters are shared by all probes, dim = probes × filters
+        return {"order": [16, 32, 64], "probes,dim": [[32, 128], [64, 128], [64, 256], [128, 256], [256, 512]]}
+    if preset == "authors":
+        penalties = [0.01, 0.001, 0.0001, 0.0]
+        return {"encoding.dim": [64, 128], "order": [64, 128], "l1,l2": [[c, c] for c in penalties]}
+    own: Space = {"order": [64, 128], "l1": [0.001, 0.0001, 0.0]}
+    return own | {"k": [64, 128, 256, 512]} if source == "ends" else own
+
+
+def encode(value: Any) -> Any:
+    """A choice as something that a data base of trials can hold."""
+    return json.dumps(value) if isinstance(value, list) else value
+
+
+def assignments(choice: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys and values of a choice, joint ones taken apart.
+
+    Example:
+        >>> assignments({"lr": 0.01, "probes,dim": "[32, 128]"})
+        {'lr': 0.01, 'probes': 32, 'dim': 128}
+    """
+    out: dict[str, Any] = {}
+    for key, value in choice.items():
+        if "," in key:
+            values = json.loads(value) if isinstance(value, str) else value
+            out |= dict(zip(key.split(","), values, strict=True))
+        else:
+            out[key] = value
+    return out

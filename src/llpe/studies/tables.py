@@ -1,0 +1,222 @@
+"""Tables 1–3: model × encoding × data set, each cell searched on validation and scored over ten splits.
+
+LLPE stands there three times: ``llpe`` is our default (eigenvectors of unit length, one seeded direction for each
+eigenspace), ``llpe-minmax`` is LLPE as published, ``llpe-probes`` needs no eigenvector at all. Cells are computed from
+the cheapest to the dearest, and the files are written anew after each.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from llpe.data import NodeDataset
+from llpe.experiments import Found, SearchConfig, search
+from llpe.report.collect import Run, load_run
+from llpe.report.results import BASELINE, Result, as_csv, beside_the_paper, ranks, tables, wins
+from llpe.studies.base import Context, Study
+
+ENCODINGS: dict[str, dict[str, Any]] = {
+    "none": {"name": "none"},
+    "lpe-fk": {"name": "lpe-fk", "k": 16},
+    "lpe-flk": {"name": "lpe-flk", "k": 16},
+    "lpe-full": {"name": "lpe-full"},
+    "elastic": {"name": "elastic"},
+    "san": {"name": "san", "k": 16},
+    "signnet": {"name": "signnet", "k": 16},
+    "rwse": {"name": "rwse", "steps": 16},
+    "llpe": {"name": "llpe"},
+    "llpe-minmax": {"name": "llpe", "scaling": "minmax"},
+    "llpe-probes": {"name": "llpe", "source": "probes", "probes": 64, "dim": 128, "order": 16},
+}
+LARGE = {"llpe": {"name": "llpe", "source": "ends", "k": 128}, "llpe-minmax": None}
+LLPE = ("llpe", "llpe-minmax", "llpe-probes")
+TABLE_1 = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "rwse", *LLPE)
+TABLE_1_GT = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "san", "signnet", "rwse", *LLPE)
+TABLE_2 = ("none", "lpe-fk", "elastic", "san", "signnet", "rwse", *LLPE)
+FEW = ("none", "lpe-fk", "elastic", *LLPE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Cells of one data set and model; ``dear`` ones belong to the budget ``paper`` only."""
+
+    dataset: str
+    model: str
+    encodings: tuple[str, ...]
+    dear: tuple[str, ...] = ()
+
+
+BLOCKS: dict[str, tuple[Block, ...]] = {
+    "table-small": (
+        *(Block(name, model, TABLE_1) for name in ("texas", "cornell") for model in ("mlp", "sage")),
+        *(Block(name, "gt", TABLE_1_GT) for name in ("texas", "cornell")),
+        *(Block(name, model, TABLE_1) for name in ("cora", "cora-ml", "photo") for model in ("mlp", "sage")),
+        *(Block(name, "gt", FEW, tuple(set(TABLE_1_GT) - set(FEW))) for name in ("cora", "cora-ml")),
+        Block("photo", "gt", (), TABLE_1_GT),
+    ),
+    "table-medium": (
+        *(Block(name, model, TABLE_2) for name in ("tolokers", "computers") for model in ("sage", "mlp")),
+        *(Block(name, model, TABLE_2) for name in ("amazon-ratings", "cora-full") for model in ("sage", "mlp")),
+        *(Block(name, "gt", (), TABLE_2) for name in ("amazon-ratings", "tolokers", "cora-full", "computers")),
+    ),
+    "table-large": tuple(
+        Block(name, "sage", ("none", "lpe-fk", "llpe", "llpe-probes")) for name in ("penn94", "questions")
+    ),
+}
+TITLES = {
+    "table-small": "Table 1: the small benchmarks",
+    "table-medium": "Table 2: the medium benchmarks",
+    "table-large": "Table 3: the large benchmarks",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table."""
+
+    dataset: str
+    model: str
+    encoding: str
+
+    def __str__(self) -> str:
+        return f"{self.dataset}, {self.model}, {self.encoding}"
+
+
+def cells_of(name: str, budget: str) -> list[Cell]:
+    """The cells of a table, cheapest first."""
+    blocks = BLOCKS[name]
+    if budget == "quick":
+        blocks = blocks[: 2 if name == "table-small" else 1]
+    return [
+        Cell(block.dataset, block.model, encoding)
+        for block in blocks
+        for encoding in (*block.encodings, *(block.dear if budget == "paper" else ()))
+    ]
+
+
+def plan_of(budget: str, num_nodes: int, model: str) -> tuple[SearchConfig, int]:
+    """The search and the number of splits of a cell; dear steps get fewer trials."""
+    if budget == "paper":
+        return SearchConfig(method="grid"), 10
+    if budget == "quick":
+        return SearchConfig(trials=2), 3
+    if model == "gt" and num_nodes > 1000:
+        return SearchConfig(trials=2), 10
+    return SearchConfig(trials=12 if num_nodes < 1000 else 8 if num_nodes < 5000 else 5), 10
+
+
+def run_table(name: str, context: Context) -> list[Path]:
+    """Computes what can be computed here and writes the table's files."""
+    cells = cells_of(name, context.budget)
+    left_out = set(cells_of(name, "paper")) - set(cells)
+    if left_out and context.budget != "quick":
+        groups = sorted({f"{cell.dataset} with {cell.model}" for cell in left_out})
+        context.say(f"left to the budget `paper`, as a step there takes long: (some of) {', '.join(groups)}")
+    data: dict[str, NodeDataset | None] = {name: context.load(name) for name in dict.fromkeys(c.dataset for c in cells)}
+    done: dict[Cell, tuple[Run, Found]] = {}
+    written: list[Path] = []
+    todo = [cell for cell in cells if data[cell.dataset] is not None]
+    for cell in context.track(todo, name, str):
+        found = _compute(cell, data[cell.dataset], name, context)
+        if found is not None:
+            done[cell] = (load_run(found.run), found)
+            written = write(name, done, context)
+    return written
+
+
+def _compute(cell: Cell, dataset: NodeDataset | None, table: str, context: Context) -> Found | None:
+    assert dataset is not None
+    settings, splits = plan_of(context.budget, dataset.num_nodes, cell.model)
+    options = (LARGE if table == "table-large" else {}).get(cell.encoding) or ENCODINGS[cell.encoding]
+    raw = {
+        "dataset": cell.dataset,
+        "encoding": options,
+        "model": {"name": cell.model},
+        "splits": {"count": splits},
+    }
+    try:
+        return search(dataset, raw, settings, root=context.runs, workers=context.workers)
+    except (RuntimeError, MemoryError) as error:
+        context.say(f"{cell} is left out: {error}")
+        return None
+
+
+def write(name: str, done: dict[Cell, tuple[Run, Found]], context: Context) -> list[Path]:
+    """All files of a table, from what is done so far."""
+    results = list(_results(done, f"llpe reproduce {name} --budget {context.budget}"))
+    grids = [*tables(results), *beside_the_paper(results)]
+    splits = [
+        {"dataset": c.dataset, "model": c.model, "encoding": c.encoding, "split": r["split"]}
+        | {part: round(100 * r[part], 4) for part in ("val", "test")}
+        for c, (run, _) in done.items()
+        for r in run.reports
+    ]
+    return [
+        context.write_text(f"{name}.csv", as_csv(results)),
+        context.write_csv(f"{name}-splits", splits),
+        context.write_csv(f"{name}-search", [_search_row(cell, found) for cell, (_, found) in done.items()]),
+        context.write_text(f"{name}.md", "\n\n".join(grid.markdown() for grid in grids)),
+        context.write_text(f"{name}.tex", "\n\n".join(grid.latex() for grid in grids)),
+    ]
+
+
+def _results(done: dict[Cell, tuple[Run, Found]], command: str) -> Iterator[Result]:
+    paper = paper_numbers()
+    scores = {cell: {r["split"]: 100 * r["test"] for r in run.reports} for cell, (run, _) in done.items()}
+    for cell, (run, found) in done.items():
+        mine = scores[cell]
+        rivals = {c.encoding: statistics.fmean(s.values()) for c, s in scores.items() if _same_group(c, cell)}
+        baseline = scores.get(Cell(cell.dataset, cell.model, BASELINE))
+        published = paper.get(
+            Cell(cell.dataset, cell.model, "llpe" if cell.encoding == "llpe-minmax" else cell.encoding)
+        )
+        yield Result(
+            cell.dataset,
+            cell.model,
+            cell.encoding,
+            run.metric or "",
+            round(statistics.fmean(mine.values()), 2),
+            round(statistics.stdev(mine.values()), 2) if len(mine) > 1 else None,
+            len(mine),
+            None if baseline is None or cell.encoding == BASELINE else wins(mine, baseline),
+            ranks(rivals)[cell.encoding],
+            published[0] if published else None,
+            published[1] if published else None,
+            len(found.trials),
+            command,
+        )
+
+
+def _same_group(one: Cell, other: Cell) -> bool:
+    return (one.dataset, one.model) == (other.dataset, other.model)
+
+
+def _search_row(cell: Cell, found: Found) -> dict[str, Any]:
+    """What stands behind a cell: how many trials, how they ended, and the settings chosen."""
+    summary = json.loads((found.run.parents[1] / "best.json").read_text())
+    counts = {key: summary[key] for key in ("trials", "complete", "pruned", "failed", "space")}
+    names = {"dataset": cell.dataset, "model": cell.model, "encoding": cell.encoding}
+    return names | counts | {"val": round(100 * found.val, 2), "choice": json.dumps(summary["choice"])}
+
+
+def paper_numbers() -> dict[Cell, tuple[float, float]]:
+    """The paper's mean and standard deviation for each of its cells.
+
+    Example:
+        >>> paper_numbers()[Cell("texas", "mlp", "llpe")]
+        (84.82, 6.05)
+    """
+    text = files("llpe.studies").joinpath("paper.csv").read_text(encoding="utf-8")
+    rows: Sequence[dict[str, str]] = list(csv.DictReader(text.splitlines()))
+    return {Cell(r["dataset"], r["model"], r["encoding"]): (float(r["mean"]), float(r["std"])) for r in rows}
+
+
+STUDIES = {name: Study(name, title, partial(run_table, name)) for name, title in TITLES.items()}
