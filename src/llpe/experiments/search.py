@@ -159,13 +159,15 @@ class _Hunt:
         self.tasks: dict[str, Task] = {}
 
     def _check_space(self) -> None:
-        problems = []
+        problems = [
+            f"`search.space.{key}` must have at least one choice, got none."
+            for key, choices in self.space.items()
+            if not choices
+        ]
         for key, choices in self.space.items():
-            if not choices:
-                problems.append(f"`search.space.{key}` must have at least one choice, got none.")
             for choice in choices:
                 try:
-                    self.config(self.default() | {key: encode(choice)})
+                    self.config({key: encode(choice)})
                 except ConfigError as error:
                     problems += [f"`search.space.{key}`, choice {choice!r}: {line}" for line in error.problems]
         if problems:
