@@ -1,0 +1,236 @@
+"""What the page of a report shows, as plain numbers and texts: read from run folders, thinned to what a screen needs.
+
+Runs are grouped by data set and model; within a group each is compared with each. What a run folder does not have (it
+was made before such arrays were kept, or the encoding has no filters) is None, and the page leaves it out.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from llpe.report.collect import Run
+from llpe.report.paired import compare_runs
+from llpe.report.plots import CLASSES, COLOURS
+from llpe.report.table import label_runs, make_tables
+from llpe.report.thirds import filter_energy, in_words, shares
+from llpe.report.verdict import judge
+
+POINTS, PICTURED = 60_000, 2000  # nodes drawn on the page, and in one picture
+VALUES, CURVE = 120_000, 150  # points of curves on the page, and of one curve
+FILTERS = 16  # drawn of one run, the strongest
+BINS = 5  # of local homophily
+Arrays = Mapping[str, np.ndarray]
+
+
+def make_document(runs: Sequence[Run], *, title: str, baseline: str | None = None) -> dict[str, Any]:
+    """Everything on the page.
+
+    Args:
+        runs: from :func:`~llpe.report.collect.load_runs`.
+        title: the heading.
+        baseline: label or encoding of the run that the others are compared with at first; default ``none`` if there is
+            such a run, else the last.
+    """
+    groups: dict[tuple[str, str], list[tuple[str, Run]]] = defaultdict(list)
+    labels = label_runs(runs)
+    for (model, label), run in zip(labels, runs, strict=True):
+        groups[run.dataset, model].append((label, run))
+    known = {label for _, label in labels} | {run.encoding for run in runs}
+    if baseline is not None and baseline not in known:
+        raise ValueError(f"`baseline` must be one of {', '.join(sorted(known))}, got {baseline!r}.")
+    curves = max(1, sum(len(run.reports) + len(run.failed) for run in runs))
+    limits = {
+        "points": int(np.clip(POINTS // len(runs), 100, PICTURED)),
+        "curve": int(np.clip(VALUES // curves, 20, CURVE)),
+    }
+    order = list(dict.fromkeys(label for _, label in sorted(labels, key=lambda each: each[1] != "none")))
+    return {
+        "title": title,
+        "encodings": order,
+        "colours": {"encodings": COLOURS, "classes": CLASSES},
+        "overview": [table.as_dict() for table in make_tables(runs)] if len(groups) > 1 else [],
+        "groups": [_group(*key, members, baseline or "none", limits) for key, members in groups.items()],
+        "remarks": [line for table in make_tables(runs) for line in table.remarks],
+    }
+
+
+def _group(
+    dataset: str, model: str, members: list[tuple[str, Run]], baseline: str, limits: dict[str, int]
+) -> dict[str, Any]:
+    members = sorted(members, key=lambda each: -(each[1].mean or -1.0))
+    labels, runs = [label for label, _ in members], [run for _, run in members]
+    chosen = [i for i, (label, run) in enumerate(members) if baseline in (label, run.encoding)]
+    verdict = judge(runs, labels)
+    spectrum = next((found for run in runs if (found := read_arrays(run.path / "spectrum.npz"))), None)
+    report: dict[str, Any] = next((each for run in runs for each in run.reports), {})
+    return {
+        "dataset": dataset,
+        "model": model,
+        "metric": report.get("metric", "score"),
+        "nodes": report.get("num_nodes"),
+        "classes": report.get("num_classes"),
+        "class_names": report.get("class_names", []),
+        "notes": report.get("notes", []),
+        "baseline": chosen[0] if chosen else len(runs) - 1,
+        "verdict": verdict.sentence if verdict else None,
+        "best": verdict.best if verdict else None,
+        "level": list(verdict.level) if verdict else [],
+        "versus": [[_versus(run, other) for other in runs] for run in runs],
+        "spectrum": _spectrum(spectrum),
+        "runs": [_run(label, run, spectrum, limits) for label, run in members],
+    }
+
+
+def _versus(run: Run, other: Run) -> dict[str, Any] | None:
+    pair = None if run is other else compare_runs(run, other)
+    if pair is None:
+        return None
+    return {
+        "wins": pair.wins,
+        "losses": pair.losses,
+        "common": pair.common,
+        "difference": pair.difference,
+        "p": pair.p,
+    }
+
+
+def _spectrum(arrays: Arrays | None) -> dict[str, Any] | None:
+    if arrays is None:
+        return None
+    lambdas, density = arrays["lambdas"], arrays["weights"]
+    whole = shares(lambdas, density)
+    spacing = np.pi / lambdas.size * np.sqrt(lambdas * (2 - lambdas))  # of the nodes 1 + cos, which lie inside (0, 2)
+    out: dict[str, Any] = {"lambdas": rounded(lambdas), "density": rounded(density / spacing), "eigenvalues": whole}
+    if "labels" in arrays:
+        parts = shares(lambdas, arrays["labels"])
+        out |= {"labels": parts, "words": in_words("the labels", parts, whole)}
+    return out
+
+
+def _run(label: str, run: Run, spectrum: Arrays | None, limits: dict[str, int]) -> dict[str, Any]:
+    best = max(run.reports, key=lambda report: report["val"], default=None)
+    folder = None if best is None else run.path / f"split-{best['split']:02d}"
+    seconds = [report["seconds"] for report in run.reports if isinstance(report.get("seconds"), int | float)]
+    return {
+        "label": label,
+        "encoding": run.encoding,
+        "folder": str(run.path),
+        "mean": run.mean,
+        "std": run.std,
+        "splits": len(run.reports),
+        "failed": len(run.failed),
+        "unfinished": len(run.unfinished),
+        "seconds": float(np.mean(seconds)) if seconds else None,
+        "curves": _curves(run, limits["curve"]),
+        "filters": _filters(run, folder, spectrum, label),
+        "homophily": _homophily(run),
+        "picture": _picture(folder, best, limits["points"]),
+        "config": (run.path / "config.toml").read_text(encoding="utf-8"),
+        "provenance": _provenance(best),
+    }
+
+
+def _provenance(report: dict[str, Any] | None) -> dict[str, Any]:
+    names = ("versions", "commit", "data", "finished", "peak_memory")
+    return {name: report[name] for name in names if report and report.get(name) is not None}
+
+
+def _curves(run: Run, points: int) -> list[dict[str, Any]]:
+    """Validation score (in %) and training loss of every split, at no more than so many epochs."""
+    out = []
+    for report in (*run.reports, *run.failed):
+        arrays = read_arrays(run.path / f"split-{report['split']:02d}" / "curves.npz")
+        if arrays is None:
+            continue
+        val = 100 * arrays["val"]
+        loss = np.append(arrays["loss"], np.nan)[: val.size]
+        best = int(report.get("best_epoch", 0))
+        kept = np.unique([*np.linspace(0, val.size - 1, points).astype(int), min(best, val.size - 1)])
+        out.append(
+            {
+                "split": report["split"],
+                "best": best if report["status"] == "done" else None,
+                "epochs": kept.tolist(),
+                "val": rounded(val[kept]),
+                "loss": rounded(loss[kept]),
+            }
+        )
+    return out
+
+
+def _filters(run: Run, folder: Path | None, spectrum: Arrays | None, label: str) -> dict[str, Any] | None:
+    """The strongest filters of the best split, their rms, and the energy of each third, averaged over the splits."""
+    arrays = None if folder is None else read_arrays(folder / "filters.npz")
+    if arrays is None or spectrum is None:
+        return None
+    lambdas, density = spectrum["lambdas"], spectrum["weights"]
+    parts = []
+    for report in run.reports:
+        each = read_arrays(run.path / f"split-{report['split']:02d}" / "filters.npz")
+        if each is not None:
+            parts.append(filter_energy(lambdas, density, each["lambdas"], each["response"])[1])
+    mean = np.mean(parts, axis=0).tolist()
+    response = arrays["response"]
+    strongest = np.argsort(-np.square(response).sum(axis=0), kind="stable")[:FILTERS]
+    return {
+        "lambdas": rounded(arrays["lambdas"]),
+        "response": [rounded(response[:, column]) for column in strongest],
+        "rms": rounded(np.sqrt(np.square(response, dtype=np.float64).mean(axis=1))),
+        "count": response.shape[1],
+        "shares": mean,
+        "words": in_words(f"the filters of {label}", mean, shares(lambdas, density)),
+    }
+
+
+def _homophily(run: Run) -> dict[str, list[Any]] | None:
+    """The share of test nodes that are classified correctly, by local homophily; all splits together."""
+    right, count = np.zeros(BINS), np.zeros(BINS)
+    for report in run.reports:
+        arrays = read_arrays(run.path / f"split-{report['split']:02d}" / "predictions.npz")
+        if arrays is not None:
+            known = ~np.isnan(arrays["homophily"])
+            bins = np.minimum((arrays["homophily"][known] * BINS + 1e-6).astype(int), BINS - 1)
+            count += np.bincount(bins, minlength=BINS)
+            right += np.bincount(bins, weights=arrays["correct"][known], minlength=BINS)
+    if not count.any():
+        return None
+    score = np.divide(100 * right, count, out=np.full(BINS, np.nan), where=count > 0)
+    return {"count": count.astype(int).tolist(), "score": rounded(score)}
+
+
+def _picture(folder: Path | None, report: dict[str, Any] | None, points: int) -> dict[str, Any] | None:
+    arrays = None if folder is None else read_arrays(folder / "picture.npz")
+    if arrays is None or report is None:
+        return None
+    kept = np.linspace(0, len(arrays["points"]) - 1, min(points, len(arrays["points"]))).astype(int)
+    x, y = arrays["points"][kept].T
+    share = arrays["share"].round(4).tolist()
+    classes = arrays["classes"][kept].tolist()
+    return {"x": rounded(x), "y": rounded(y), "classes": classes, "share": share, "split": report["split"]}
+
+
+def read_arrays(file: Path) -> Arrays | None:
+    """The arrays of an ``.npz``, None if there is no such file."""
+    if not file.is_file():
+        return None
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return dict(archive)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{file}: must be a readable .npz file, got {error}. Delete it to go on without.") from error
+
+
+def rounded(values: np.ndarray) -> list[float | None]:
+    """To four digits, so that the page stays small; None where there is no number.
+
+    Example:
+        >>> rounded(np.array([0.123456, np.nan, 98765.4]))
+        [0.1235, None, 98770.0]
+    """
+    return [float(f"{value:.4g}") if np.isfinite(value) else None for value in values.tolist()]

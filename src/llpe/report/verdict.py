@@ -1,0 +1,79 @@
+"""The answer in a sentence: which of the runs on one graph is best, and which are within noise of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llpe.report.collect import Run
+from llpe.report.paired import LEVEL, compare_runs, holm
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The place of the best run, of those within noise of it, and the answer in words.
+
+    With too few splits nothing can be told from noise; then ``level`` is empty, and the words say so.
+    """
+
+    best: int
+    level: tuple[int, ...]
+    sentence: str
+
+
+def judge(runs: Sequence[Run], labels: Sequence[str]) -> Verdict | None:
+    """Compares the best run with each of the others; None if fewer than two have a finished split.
+
+    A run is within noise of the best if the paired test between the two, corrected for the number of tests (Holm),
+    stays at or above 5 %. The best is picked by the scores that are then tested, so its own is a little flattered.
+
+    Args:
+        runs: on one data set with one model.
+        labels: what to call them.
+    """
+    found = [index for index, run in enumerate(runs) if run.mean is not None]
+    if len(found) < 2:
+        return None
+    best = max(found, key=lambda index: runs[index].mean or 0.0)
+    others = [index for index in found if index != best]
+    pairs = [compare_runs(runs[best], runs[index]) for index in others]
+    corrected = holm([1.0 if pair is None else pair.p for pair in pairs])
+    common = min(pair.common if pair else 0 for pair in pairs)
+    first = f"{labels[best]} is best with {_percent(runs[best])} on average"
+    if common < enough_splits(len(others)):
+        against = "1 other" if len(others) == 1 else f"{len(others)} others"
+        words = f"{common} common split" + "s" * (common != 1)
+        need = f"it needs {enough_splits(len(others))}"
+        return Verdict(best, (), f"{first}; against {against}, {words} are too few for the paired test: {need}.")
+    level = tuple(index for index, p in zip(others, corrected, strict=True) if p >= LEVEL)
+    correction = "" if len(others) == 1 else f", corrected for {len(others)} comparisons"
+    how = f"paired Wilcoxon test, {common} splits, {LEVEL:.0%} level{correction}"
+    if not level:
+        whom = "the other" if len(others) == 1 else "each of the others"
+        return Verdict(best, (), f"{first}, and better than {whom} beyond noise ({how}).")
+    names = _join([f"{labels[index]} ({_percent(runs[index])})" for index in level])
+    sentence = f"{first}, but {names} {'is' if len(level) == 1 else 'are'} within noise of it ({how})."
+    if any(runs[index].encoding == "none" for index in (best, *level)):
+        sentence += " So no encoding is shown to help here."
+    return Verdict(best, level, sentence)
+
+
+def enough_splits(tests: int) -> int:
+    """The fewest splits with which the test, corrected for ``tests`` comparisons, can fall below 5 %.
+
+    Example:
+        >>> enough_splits(1), enough_splits(5)
+        (6, 8)
+    """
+    splits = 1
+    while tests * 2.0 ** (1 - splits) >= LEVEL:
+        splits += 1
+    return splits
+
+
+def _percent(run: Run) -> str:
+    return f"{100 * (run.mean or 0.0):.1f} %"
+
+
+def _join(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
