@@ -32,7 +32,7 @@ from llpe.data import NodeDataset, make_splits
 from llpe.experiments.config import Config, ConfigError, assign, resolve
 from llpe.experiments.fit import Tell, train_in
 from llpe.experiments.runs import RunFolder
-from llpe.experiments.spaces import PATIENCE, PRESETS, Space, assignments, encode, space_of
+from llpe.experiments.spaces import PATIENCE, PRESETS, Space, assignments, encode, replaced, space_of
 from llpe.experiments.train import Task, make_task
 from llpe.files import replacing
 
@@ -144,7 +144,8 @@ class _Hunt:
         self.dataset, self.settings, self.workers, self.tell = dataset, settings, workers, on_progress
         self.base = resolve(self.raw).model_copy(update={"data": dataset.fingerprint})
         encoding = self.base.encoding
-        self.space = space_of(settings.preset, encoding.name, getattr(encoding, "source", None)) | settings.space
+        preset = space_of(settings.preset, encoding.name, getattr(encoding, "source", None))
+        self.space = replaced(preset, settings.space)
         self._check_space()
         sizes = [len(choices) for choices in self.space.values()]
         self.size = 1

@@ -28,7 +28,11 @@ def space_of(preset: str, encoding: str, source: str | None = None) -> Space:
     """
     if preset not in PRESETS:
         raise ValueError(f"`preset` must be one of {', '.join(PRESETS)}, got {preset!r}.")
-    return _training(preset) | _encoding(preset, encoding, source)
+    own = _encoding(preset, encoding, source)
+    shared = _training(preset)
+    if encoding in ("san", "signnet"):  # they have layers of their own
+        shared = {f"model.{key}" if key in ("hidden", "layers") else key: each for key, each in shared.items()}
+    return shared | own
 
 
 def _training(preset: str) -> Space:
@@ -63,6 +67,21 @@ def _llpe(preset: str, source: str | None) -> Space:
         return {"encoding.dim": [64, 128], "order": [64, 128], "l1,l2": [[c, c] for c in penalties]}
     own: Space = {"order": [64, 128], "l1": [0.001, 0.0001, 0.0]}
     return own | {"k": [64, 128, 256, 512]} if source == "ends" else own
+
+
+def replaced(space: Space, own: Space) -> Space:
+    """A space with some choices replaced or added; ``layers`` and ``model.layers`` are the same key.
+
+    Example:
+        >>> replaced({"lr": [0.1], "layers": [1, 2]}, {"model.layers": [3]})
+        {'lr': [0.1], 'model.layers': [3]}
+    """
+    kept = {key: choices for key, choices in space.items() if not any(_same(key, other) for other in own)}
+    return kept | own
+
+
+def _same(one: str, two: str) -> bool:
+    return one == two or one.endswith(f".{two}") or two.endswith(f".{one}")
 
 
 def encode(value: Any) -> Any:

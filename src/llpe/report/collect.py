@@ -73,6 +73,8 @@ class Run:
 def load_runs(paths: Iterable[str | Path]) -> list[Run]:
     """All runs in and below the given folders, each once, in the order given and by name below each.
 
+    Of a search only the chosen trial counts; its other trials are found when its folder ``trials`` is given.
+
     Raises:
         ValueError: a path is not there or holds no run, or a file cannot be read; the message names it.
     """
@@ -82,12 +84,21 @@ def load_runs(paths: Iterable[str | Path]) -> list[Run]:
         if not path.is_dir():
             raise ValueError(f"`runs` must be folders, got {str(path)!r}, which is none. Check the path.")
         for config in sorted(path.rglob("config.toml")):
-            if config.resolve() not in found:
+            if config.resolve() not in found and _counts(config.parent, path):
                 found[config.resolve()] = load_run(config.parent)
     if not found:
         places = ", ".join(map(str, given)) or "nothing"
         raise ValueError(f"`runs` must hold run folders (with a config.toml), got none below {places}.")
     return list(found.values())
+
+
+def _counts(run: Path, given: Path) -> bool:
+    """False for a trial that its search did not choose (or not yet), unless trials were asked for."""
+    trials = run.parent
+    if trials.name != "trials" or not (trials.parent / "search.toml").is_file() or given in (run, trials):
+        return True
+    best = trials.parent / "best.json"
+    return best.is_file() and json.loads(best.read_text(encoding="utf-8"))["run"] == f"trials/{run.name}"
 
 
 def load_run(folder: Path) -> Run:
