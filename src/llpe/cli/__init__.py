@@ -6,8 +6,10 @@ Nothing here imports torch before a command needs it, so that ``llpe --help`` an
 * :mod:`llpe.cli.output`: tables, JSON, notes and progress
 * :mod:`llpe.cli.options`: what commands share: ``key=value`` options, graphs
 * :mod:`llpe.cli.laboratory`: ``train``, ``check``, ``predict``, ``demo``
+* :mod:`llpe.cli.comparison`: ``compare``
 * :mod:`llpe.cli.reproduction`: ``reproduce``
 * :mod:`llpe.cli.explore`: ``list``, ``spectrum``, ``encode``, ``cache``, ``table``
+* :mod:`llpe.cli.reporting`: ``report``
 """
 
 from __future__ import annotations
@@ -25,6 +27,6 @@ except ModuleNotFoundError as error:
 from llpe.cli.commands import app, main
 
 # Importing a module of commands registers them, in the order in which `llpe --help` lists them.
-from llpe.cli import laboratory, reproduction, explore  # isort: skip
+from llpe.cli import laboratory, comparison, reproduction, explore, reporting  # isort: skip
 
-__all__ = ["app", "explore", "laboratory", "main", "reproduction"]
+__all__ = ["app", "comparison", "explore", "laboratory", "main", "reporting", "reproduction"]

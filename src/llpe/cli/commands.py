@@ -162,9 +162,11 @@ def _program(
     Examples:
       llpe list                              what there is
       llpe demo                              what it is good for
+      llpe compare my-graph.npz              which encoding for my graph?
       llpe spectrum sbm:n=2000,homophily=0   look at a graph
       llpe train --dataset cora              train on ten splits
       llpe table runs                        compare what was trained
+      llpe report runs                       the same as a page, with figures and tests
       llpe encode my-graph.npz -o pe.npz     use an encoding elsewhere
     """
     if context.invoked_subcommand is None:

@@ -55,7 +55,7 @@ def train(
     config = _config(request, dataset, encoding, source, model)
     loaded = open_graph(config.dataset, data_root)
     try:
-        fit = _train(loaded, config, runs, workers)
+        fit = train_with_bars(loaded, config, runs, workers)
     except KeyboardInterrupt:
         from llpe.experiments import RunFolder
 
@@ -176,7 +176,7 @@ def demo(
     from llpe.report.table import make_tables
 
     configs = demo_configs(models=("mlp", "gt") if full else ("mlp",), splits=splits)
-    folders = [_train(open_graph(config.dataset), config, runs, workers).run for config in configs]
+    folders = [train_with_bars(open_graph(config.dataset), config, runs, workers).run for config in configs]
     found = load_runs([folder for folder in folders if folder is not None])
     tables = make_tables(found)
     figure = accuracy_bars(bars(found), runs / "demo.png", chance=0.5, title="Two blocks, 2000 nodes, degree 10")[0]
@@ -214,7 +214,7 @@ def _config(
     return resolve(assign(raw, parse_assignments([item for item in items if item not in files])))
 
 
-def _train(loaded: Any, config: Config, runs: Path, workers: int | None) -> Fit:
+def train_with_bars(loaded: Any, config: Config, runs: Path, workers: int | None) -> Fit:
     """Trains with a bar for each split."""
     from llpe.cli.progress import Bar, progress
     from llpe.experiments import Outcome, Progress, run

@@ -78,7 +78,7 @@ const layoutOf = (more) => {
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { color: variable("--ink"), size: 13, family: "system-ui, sans-serif" },
     margin: { l: 52, r: 12, t: 30, b: 46 },
-    legend: { orientation: "h", x: 0, y: -0.2, yanchor: "top" },
+    legend: { orientation: "h", x: 0, yref: "container", y: 0, yanchor: "bottom" },
     hoverlabel: { namelength: -1 },
     dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
     ...more,
@@ -124,7 +124,7 @@ const FIGURES = {
     }];
     found.response.forEach((values, index) => traces.push({
       type: "scatter", mode: "lines", name: "single filters", legendgroup: "single", showlegend: index === 0,
-      x: found.lambdas, y: values, line: { color: colour, width: 1 }, opacity: 0.45, hoverinfo: "skip",
+      x: found.lambdas, y: values, line: { color: colour, width: 1.2 }, opacity: 0.6, hoverinfo: "skip",
     }));
     traces.push({
       type: "scatter", mode: "lines", name: "root mean square of all", x: found.lambdas, y: found.rms,
@@ -152,7 +152,7 @@ const FIGURES = {
       return {
         type: "scatter", mode: "markers", name: text, x: mine.map((index) => found.x[index]), y: mine.map((index) => found.y[index]),
         marker: {
-          size: 5, opacity: 0.7, color: name < 0 ? variable("--line") : cycle(page.colours.classes, name),
+          size: 5, opacity: 0.6, color: name < 0 ? variable("--line") : cycle(page.colours.classes, name),
           symbol: SYMBOLS[Math.max(name, 0) % SYMBOLS.length],
         },
         hovertemplate: `${text}<extra></extra>`,
@@ -160,7 +160,6 @@ const FIGURES = {
     });
     return [traces, layoutOf({
       title: { text: short(run.label), font: { size: 14 }, y: 0.98, yanchor: "top" }, showlegend: names.length <= 8, margin: { l: 52, r: 12, t: 44, b: 46 },
-      legend: { orientation: "h", x: 0, y: -0.3, yanchor: "top" },
       xaxis: { title: title(`direction 1, ${percent(found.share[0])} of variance`), nticks: 5 },
       yaxis: { title: title(`direction 2, ${percent(found.share[1])}`), nticks: 5 },
     })];
@@ -182,9 +181,8 @@ const FIGURES = {
       };
     });
     return [traces, layoutOf({
-      xaxis: { title: title("share of neighbours with the same class"), type: "category", range: [-0.4, bins - 0.6], tickangle: 0, tickfont: { size: 11 } },
+      xaxis: { title: title("local homophily"), type: "category", range: [-0.4, bins - 0.6], tickangle: 0, tickfont: { size: 11 } },
       yaxis: { title: title("correct in %"), range: [-3, 105] },
-      legend: { orientation: "h", x: 0, y: -0.34, yanchor: "top" },
     })];
   },
 

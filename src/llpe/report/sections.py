@@ -176,7 +176,10 @@ variance; up to 2000 nodes, coloured by class.</p>
 def _homophily(group: Group) -> str:
     if not any(run["homophily"] for run in group["runs"]):
         return ""
-    caption = "The share of test nodes classified correctly, all splits together; nodes without neighbours left out."
+    caption = (
+        "The share of test nodes classified correctly, all splits together, by local homophily: the share of a node's "
+        "neighbours that have its class. Nodes without neighbours are left out."
+    )
     return "<h3>Accuracy by local homophily</h3>\n" + _figure("homophily", "Accuracy by local homophily", caption)
 
 

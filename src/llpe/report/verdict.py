@@ -35,7 +35,7 @@ def judge(runs: Sequence[Run], labels: Sequence[str]) -> Verdict | None:
     if len(found) < 2:
         return None
     best = max(found, key=lambda index: runs[index].mean or 0.0)
-    others = [index for index in found if index != best]
+    others = sorted((index for index in found if index != best), key=lambda index: -(runs[index].mean or 0.0))
     pairs = [compare_runs(runs[best], runs[index]) for index in others]
     corrected = holm([1.0 if pair is None else pair.p for pair in pairs])
     common = min(pair.common if pair else 0 for pair in pairs)
@@ -45,7 +45,7 @@ def judge(runs: Sequence[Run], labels: Sequence[str]) -> Verdict | None:
         words = f"{common} common split" + "s" * (common != 1)
         need = f"it needs {enough_splits(len(others))}"
         return Verdict(best, (), f"{first}; against {against}, {words} are too few for the paired test: {need}.")
-    level = tuple(index for index, p in zip(others, corrected, strict=True) if p >= LEVEL)
+    level = tuple(index for index, p in zip(others, corrected, strict=True) if p >= LEVEL)  # the best of them first
     correction = "" if len(others) == 1 else f", corrected for {len(others)} comparisons"
     how = f"paired Wilcoxon test, {common} splits, {LEVEL:.0%} level{correction}"
     if not level:

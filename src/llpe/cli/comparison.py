@@ -1,0 +1,108 @@
+"""``llpe compare``: which encoding for my graph? A quick training with each of the usual ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from llpe.cli import output
+from llpe.cli.commands import app
+from llpe.cli.options import DataRoot, GraphArgument, Json, check_new_file
+from llpe.cli.reporting import PAGES
+
+if TYPE_CHECKING:
+    from llpe.experiments import Config
+
+SPLITS = 8  # the fewest with which the best of six can be told from the others, see llpe.report.verdict
+FULL = 5000  # nodes up to which all eigenvectors are quickly computed
+WALKS = 20_000  # nodes up to which all return probabilities are
+ENCODINGS: tuple[dict[str, Any], ...] = (
+    {"name": "none"},
+    {"name": "lpe-fk", "dim": 32, "k": 16},
+    {"name": "lpe-flk", "dim": 32, "k": 16},
+    {"name": "rwse", "dim": 32},
+    {"name": "llpe", "dim": 32},
+    {"name": "llpe", "dim": 32, "source": "probes", "probes": 16},
+)
+TRAINING = {"lr": 0.02, "epochs": 300, "patience": 60, "weight_decay": 0.0005}
+
+
+@app.command()
+def compare(
+    graph: GraphArgument,
+    model: Annotated[str, typer.Option(metavar="NAME", help="See `llpe list models`.")] = "mlp",
+    splits: Annotated[int, typer.Option(help="Random 60/20/20 splits.")] = SPLITS,
+    out: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The page: .html.")] = Path(
+        "compare.html"
+    ),
+    runs: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where run folders go.")] = Path("runs/compare"),
+    workers: Annotated[int | None, typer.Option(help="Splits trained at once; default one per core.")] = None,
+    data_root: DataRoot = None,
+    json: Json = False,
+) -> None:
+    """Find out which encoding suits a graph: train quickly with each of the usual ones and compare.
+
+    Trains none, lpe-fk, lpe-flk, rwse, llpe and llpe with probes, a few hundred epochs each, without a search: the
+    answer is a first one. What takes too long on a large graph is left out, and said. Stopped, it goes on where it was.
+
+    \b
+    Examples:
+      llpe compare sbm:n=2000,homophily=0
+      llpe compare my-graph.npz --model sage -o my-graph.html
+    """
+    check_new_file("output", out, PAGES, replace=True)
+    from llpe.cli.laboratory import train_with_bars
+    from llpe.cli.options import open_graph
+    from llpe.report.collect import load_run
+    from llpe.report.page import write_page
+    from llpe.report.table import label_runs, make_tables
+    from llpe.report.verdict import judge
+
+    dataset = open_graph(graph, data_root)
+    configs = list(quick_configs(graph, dataset.num_nodes, model=model, splits=splits))
+    folders = [train_with_bars(dataset, config, runs, workers).run for config in configs]
+    found = [load_run(folder) for folder in folders if folder is not None]
+    verdict = judge(found, [label for _, label in label_runs(found)])
+    answer = verdict.sentence if verdict else "There is only one run, and nothing to compare it with."
+    tables = make_tables(found)
+    write_page(found, out, title=f"Which encoding for {dataset.name}?")
+    if json:
+        output.write_json({"answer": answer, "tables": [each.as_dict() for each in tables], "page": str(out)})
+        return
+    for each in tables:
+        output.table(*each.as_text(), title=each.title, right=(1, 2), bold=each.best())
+    output.write()
+    output.write(f"Which encoding? {answer}")
+    output.write(f"wrote {out}; open it in a browser")
+
+
+def quick_configs(graph: str, num_nodes: int, *, model: str, splits: int) -> Iterator[Config]:
+    """The experiments of a comparison; those that a graph of this size is too large for are left out with a note.
+
+    Example:
+        >>> len(list(quick_configs("sbm:n=100", 100, model="mlp", splits=8)))
+        6
+    """
+    from llpe.experiments import resolve
+
+    for encoding in ENCODINGS:
+        name, limit = encoding["name"], None
+        if name == "llpe" and "source" not in encoding:
+            name, limit = "llpe with all eigenvectors", FULL
+        elif name == "rwse":
+            limit = WALKS
+        if limit is not None and num_nodes > limit:
+            output.note(f"{name} is left out: it is slow beyond {limit} nodes, and this graph has {num_nodes}.")
+            continue
+        yield resolve(
+            {
+                "dataset": graph,
+                "encoding": encoding,
+                "model": {"name": model, "hidden": 64},
+                "training": TRAINING,
+                "splits": {"count": splits},
+            }
+        )
