@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # every figure that shows no others.
 COLOURS = ("#999999", "#56B4E9", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#D55E00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-NAMES = ("none", "lpe-fk", "lpe-lk", "lpe-flk", "lpe-full", "elastic", "llpe", "llpe, probes")
+NAMES = ("none", "lpe-fk", "lpe-lk", "lpe-flk", "lpe-full", "elastic", "llpe", "llpe-probes")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)))
 DODGE = 0.008  # of the axis, between two series: their error bars stand beside each other
 CLASSES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
