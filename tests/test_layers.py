@@ -25,6 +25,7 @@ ORDER = [
     "eigenspaces",
     "spectrum",
     "encodings",
+    "theory",
     "transforms",
     "graphgym",
     "models",

@@ -1,0 +1,208 @@
+"""The block model of Theorems 1 and 2: its mean Laplacian in closed form, samples, subspaces and clusters.
+
+G(n, k, p, q) has k blocks of n/k nodes; a pair inside a block is an edge with probability p, a pair across with q.
+With Ā = E[A] and d the mean degree, the Laplacian of the mean is
+
+    𝓛 = I − Ā/d,   Ā = p inside blocks, q across, 0 on the diagonal,   d = (n/k − 1)p + (n − n/k)q.
+
+𝓛 commutes with every permutation that respects the blocks, so its eigenspaces are the constants, the block-constant
+vectors of mean zero, and all that sums to zero in each block:
+
+    0 (once),   μ = 1 − ((p − q)n/k − p)/d (k − 1 times),   1 + p/d (n − k times).
+
+NOTE[PAPER]: the paper fills the diagonal of Ā with p, as if nodes had loops; then d = pn/k + q(n − n/k), the last
+eigenvalue is 1 and μ = kq/(p + (k−1)q). The two differ by O(1/n). It calls this matrix E[L]; L is not linear in A, and
+the true mean of L has no eigenvalue 0 unless degrees are constant. It also prints D^(1/2)AD^(1/2) for
+D^(−1/2)AD^(−1/2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.linalg import LinearOperator, eigsh
+from torch_geometric.data import Data
+
+from llpe.data.synthetic import sbm
+from llpe.graph import Graph
+from llpe.laplacian import laplacian
+from llpe.spectrum import end_spectrum
+
+
+@dataclass(frozen=True)
+class BlockModel:
+    """G(n, k, p, q), given by mean degree and homophily (the share of neighbours in the own block).
+
+    Example:
+        >>> model = BlockModel(100, 2, degree=10, homophily=0.1)
+        >>> round(model.q / model.p, 3)
+        8.82
+    """
+
+    n: int
+    k: int
+    degree: float
+    homophily: float
+
+    @property
+    def p(self) -> float:
+        return self.homophily * self.degree / (self.n / self.k - 1)
+
+    @property
+    def q(self) -> float:
+        return (1 - self.homophily) * self.degree / (self.n - self.n / self.k)
+
+
+def values_with_loops(model: BlockModel) -> np.ndarray:
+    """The paper's eigenvalues, ascending: 0, 1 (n − k times), kq/(p + (k−1)q) (k − 1 times)."""
+    n, k, p, q = model.n, model.k, model.p, model.q
+    return np.sort(np.r_[0.0, np.ones(n - k), np.full(k - 1, k * q / (p + (k - 1) * q))])
+
+
+def values_without_loops(model: BlockModel) -> np.ndarray:
+    """Those of a simple graph, ascending: 0, 1 + p/d (n − k times), μ (k − 1 times)."""
+    n, k, p, d = model.n, model.k, model.p, model.degree
+    return np.sort(np.r_[0.0, np.full(n - k, 1 + p / d), np.full(k - 1, informative_value(model))])
+
+
+def informative_value(model: BlockModel) -> float:
+    """μ = 1 − ((p − q)n/k − p)/d, the eigenvalue whose vectors are the blocks."""
+    return 1 - ((model.p - model.q) * model.n / model.k - model.p) / model.degree
+
+
+def gap(model: BlockModel) -> float:
+    """How far μ is from the nearest other eigenvalue of 𝓛.
+
+    NOTE[PAPER]: the paper takes |μ − 1|. Below 1 the other neighbour is the trivial eigenvalue 0, and p ≫ q brings μ
+    near to it: the gap is min(μ, 1 − μ). At q = 0 it is zero, and the first nontrivial vectors are not determined.
+    """
+    mu, bulk = informative_value(model), 1 + model.p / model.degree
+    return min(abs(mu - bulk), mu)
+
+
+def mean_laplacian(model: BlockModel, *, loops: bool) -> np.ndarray:
+    """𝓛 as a dense matrix, from its definition."""
+    block = np.arange(model.n) * model.k // model.n
+    mean = np.where(block[:, None] == block[None, :], model.p, model.q)
+    if not loops:
+        np.fill_diagonal(mean, 0.0)
+    scale = mean.sum(axis=1) ** -0.5
+    return np.eye(model.n) - scale[:, None] * mean * scale[None, :]
+
+
+def block_vectors(model: BlockModel) -> np.ndarray:
+    """An orthonormal basis V of the block-constant vectors of mean zero, shape (n, k − 1).
+
+    Rows of different blocks are √(2k/n) apart.
+    NOTE[PAPER]: the columns printed in the paper (−1 on the first block, 1 on another) are not orthogonal for k > 2 nor
+    of length 1, as the sin Θ theorem needs them.
+    """
+    corners = np.eye(model.k) - 1 / model.k
+    basis = np.linalg.svd(corners)[0][:, : model.k - 1]
+    return np.repeat(basis, model.n // model.k, axis=0) * np.sqrt(model.k / model.n)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One graph of the model.
+
+    Attributes:
+        first: its first nontrivial k eigenvectors, shape (n, k).
+        last: its last k eigenvectors, the last one last, shape (n, k).
+        deviation: ‖L − 𝓛‖, the operator norm.
+        labels: the block of each node.
+    """
+
+    first: np.ndarray
+    last: np.ndarray
+    deviation: float
+    labels: np.ndarray
+
+
+@lru_cache(maxsize=128)
+def sample(model: BlockModel, seed: int) -> Sample:
+    """Draws a graph and solves for the ends of its spectrum; remembered, as several statements look at it."""
+    data, graph = _draw(model, seed)
+    ends = end_spectrum(graph, first=model.k + 1, last=model.k, cache=False).vectors.numpy()
+    return Sample(ends[:, 1 : model.k + 1], ends[:, -model.k :], deviation(model, graph, seed), data.y.numpy())
+
+
+@lru_cache(maxsize=32)
+def sampled_deviation(model: BlockModel, seed: int) -> float:
+    """‖L − 𝓛‖ of one graph, without its eigenvectors."""
+    return deviation(model, _draw(model, seed)[1], seed)
+
+
+def _draw(model: BlockModel, seed: int) -> tuple[Data, Graph]:
+    data = sbm(model.n, blocks=model.k, degree=model.degree, homophily=model.homophily, seed=seed)
+    return data, Graph.from_data(data)
+
+
+def deviation(model: BlockModel, graph: Graph, seed: int) -> float:
+    """‖L − 𝓛‖ by Lanczos, from below and to four digits; 𝓛 is applied by its blocks, never formed."""
+    n, k, p, q, d = model.n, model.k, model.p, model.q, model.degree
+    matrix = laplacian(graph)
+
+    def apply(x: np.ndarray) -> np.ndarray:
+        x = x.reshape(n)
+        sums = np.repeat(x.reshape(k, n // k).sum(axis=1), n // k)
+        return matrix @ x - (x - (q * x.sum() + (p - q) * sums - p * x) / d)
+
+    start = np.random.default_rng(seed).standard_normal(n)
+    operator = LinearOperator((n, n), matvec=apply, dtype=np.float64)
+    return float(abs(eigsh(operator, k=1, which="LM", tol=1e-4, v0=start, return_eigenvectors=False)[0]))
+
+
+def cosines(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """cos θ of the canonical angles between two subspaces, given by orthonormal columns."""
+    return np.minimum(np.linalg.svd(truth.T @ found, compute_uv=False), 1.0)
+
+
+def align(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """``found``·Q with the orthogonal Q that brings it nearest to ``truth``."""
+    left, _, right = np.linalg.svd(found.T @ truth)
+    return found @ (left @ right)
+
+
+def misclassified(groups: np.ndarray, labels: np.ndarray) -> int:
+    """Nodes outside their block, under the best naming of the groups.
+
+    Example:
+        >>> misclassified(np.array([1, 1, 0, 0]), np.array([0, 0, 0, 1]))
+        1
+    """
+    size = int(max(groups.max(), labels.max())) + 1
+    counts = np.zeros((size, size), dtype=np.int64)
+    np.add.at(counts, (groups, labels), 1)
+    return int(labels.size - counts[linear_sum_assignment(-counts)].sum())
+
+
+def cluster(rows: np.ndarray, k: int, *, seed: int = 0, restarts: int = 8, steps: int = 50) -> np.ndarray:
+    """k-means of the rows: Lloyd's steps from centres drawn far apart (k-means++), the best of some restarts."""
+    rng = np.random.default_rng(seed)
+    best, groups = np.inf, np.zeros(rows.shape[0], dtype=np.int64)
+    for _ in range(restarts):
+        centres = rows[rng.integers(rows.shape[0], size=1)]
+        while centres.shape[0] < k:
+            weight = _squares(rows, centres).min(axis=1)
+            total = weight.sum()
+            chosen = rng.choice(rows.shape[0], p=weight / total if total > 0 else None)
+            centres = np.vstack([centres, rows[chosen]])
+        for _ in range(steps):
+            near = _squares(rows, centres).argmin(axis=1)
+            moved = np.stack([rows[near == c].mean(axis=0) if (near == c).any() else centres[c] for c in range(k)])
+            if np.array_equal(moved, centres):
+                break
+            centres = moved
+        squares = _squares(rows, centres)
+        if squares.min(axis=1).sum() < best:
+            best, groups = squares.min(axis=1).sum(), squares.argmin(axis=1)
+    return groups
+
+
+def _squares(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Squared distances, rows × centres."""
+    return ((rows[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
