@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 Maker = Callable[..., Path]
+GRID = np.linspace(0, 2, 201)
 
 
 def toml(value: object) -> str:
@@ -61,3 +63,25 @@ def make_run(tmp_path: Path) -> Maker:
         return folder
 
     return make
+
+
+@pytest.fixture
+def add_traces() -> Callable[..., None]:
+    """Writes what training keeps for reports into a run folder: a spectrum, and for each split the arrays."""
+
+    def add(folder: Path, *, filters: int = 3, epochs: int = 30, nodes: int = 40, high: bool = True) -> None:
+        lambdas = 1 - np.cos(np.pi * (np.arange(101) + 0.5) / 101)
+        labels = (lambdas > 4 / 3 if high else lambdas < 2 / 3).astype(float)
+        weights = np.full(101, 1 / 101)
+        np.savez(folder / "spectrum.npz", lambdas=lambdas, weights=weights, labels=labels / labels.sum())
+        for place in sorted(folder.glob("split-*")):
+            rng = np.random.default_rng(0)
+            loss = np.geomspace(1, 0.01, epochs)
+            np.savez(place / "curves.npz", val=1 - np.append(loss, 0.01), loss=loss)
+            homophily = np.append(np.linspace(0, 1, nodes - 1), np.nan).astype(np.float32)
+            np.savez(place / "predictions.npz", homophily=homophily, correct=homophily > 0.5)
+            np.savez(place / "filters.npz", lambdas=GRID, response=np.outer(GRID >= 4 / 3, 1 + np.arange(filters)))
+            points = rng.standard_normal((nodes, 2)).astype(np.float32)
+            np.savez(place / "picture.npz", points=points, classes=np.arange(nodes) % 3 - 1, share=np.array([0.6, 0.3]))
+
+    return add

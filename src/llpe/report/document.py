@@ -22,8 +22,8 @@ from llpe.report.thirds import filter_energy, in_words, shares
 from llpe.report.verdict import judge
 
 POINTS, PICTURED = 60_000, 2000  # nodes drawn on the page, and in one picture
-VALUES, CURVE = 120_000, 150  # points of curves on the page, and of one curve
-FILTERS = 16  # drawn of one run, the strongest
+VALUES, CURVE = 60_000, 150  # points of curves on the page, and of one curve
+FILTERS, FILTER = 800, 16  # filters on the page, and of one run: the strongest
 BINS = 5  # of local homophily
 Arrays = Mapping[str, np.ndarray]
 
@@ -48,6 +48,7 @@ def make_document(runs: Sequence[Run], *, title: str, baseline: str | None = Non
     limits = {
         "points": int(np.clip(POINTS // len(runs), 100, PICTURED)),
         "curve": int(np.clip(VALUES // curves, 20, CURVE)),
+        "filters": int(np.clip(FILTERS // len(runs), 2, FILTER)),
     }
     order = list(dict.fromkeys(label for _, label in sorted(labels, key=lambda each: each[1] != "none")))
     return {
@@ -128,7 +129,7 @@ def _run(label: str, run: Run, spectrum: Arrays | None, limits: dict[str, int]) 
         "unfinished": len(run.unfinished),
         "seconds": float(np.mean(seconds)) if seconds else None,
         "curves": _curves(run, limits["curve"]),
-        "filters": _filters(run, folder, spectrum, label),
+        "filters": _filters(label, run, folder, spectrum, limits["filters"]),
         "homophily": _homophily(run),
         "picture": _picture(folder, best, limits["points"]),
         "config": (run.path / "config.toml").read_text(encoding="utf-8"),
@@ -164,7 +165,7 @@ def _curves(run: Run, points: int) -> list[dict[str, Any]]:
     return out
 
 
-def _filters(run: Run, folder: Path | None, spectrum: Arrays | None, label: str) -> dict[str, Any] | None:
+def _filters(label: str, run: Run, folder: Path | None, spectrum: Arrays | None, count: int) -> dict[str, Any] | None:
     """The strongest filters of the best split, their rms, and the energy of each third, averaged over the splits."""
     arrays = None if folder is None else read_arrays(folder / "filters.npz")
     if arrays is None or spectrum is None:
@@ -177,7 +178,7 @@ def _filters(run: Run, folder: Path | None, spectrum: Arrays | None, label: str)
             parts.append(filter_energy(lambdas, density, each["lambdas"], each["response"])[1])
     mean = np.mean(parts, axis=0).tolist()
     response = arrays["response"]
-    strongest = np.argsort(-np.square(response).sum(axis=0), kind="stable")[:FILTERS]
+    strongest = np.argsort(-np.square(response).sum(axis=0), kind="stable")[:count]
     return {
         "lambdas": rounded(arrays["lambdas"]),
         "response": [rounded(response[:, column]) for column in strongest],

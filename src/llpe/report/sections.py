@@ -119,7 +119,7 @@ def _versus_cells(pair: dict[str, Any] | None) -> list[str]:
     return [
         _cell("difference", f"{'−' if points < 0 else '+'}{abs(points):.1f}", points),
         _cell("wins", f"{pair['wins']} of {pair['common']}", pair["wins"] / pair["common"]),
-        _cell("p", "&lt; 0.001" if pair["p"] < 0.001 else f"{pair['p']:.3f}", pair["p"]),
+        _cell("p", "&lt; 0.001" if pair["p"] < 0.001 else f"{pair['p'] + 1e-9:.3f}", pair["p"]),  # as page.js
     ]
 
 
@@ -136,7 +136,8 @@ def _spectrum(group: Group) -> str:
             "Shares in the thirds of the spectrum",
             "Low eigenvalues (below 2/3) belong to patterns that neighbours share, high ones (above 4/3) to patterns "
             "that alternate. A filter that weighs all eigenvalues alike has their shares; the energy of filters is h² "
-            "times the density of eigenvalues, the mean over splits. Heat filters (llpe, probes) begin at both ends.",
+            "times the density of eigenvalues, the mean over splits. It says what an encoding passes on, not what the "
+            "classifier makes of it; heat filters (llpe, probes) begin at both ends.",
         ),
     ]
     figures = [

@@ -1,0 +1,150 @@
+"""Promises of the page: everything is in it, it is small, it asks no network, and no text of a run can break it."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from llpe.report.collect import load_runs
+from llpe.report.document import POINTS, make_document, rounded
+from llpe.report.page import render, write_page
+
+LIMIT = 6_000_000
+
+
+@pytest.fixture
+def runs(make_run, add_traces, tmp_path):
+    """Two graphs; on the first, three encodings on eight splits, one of them with filters."""
+    scores = [0.7 + 0.01 * i for i in range(8)]
+    for name, gain in (("none", 0.0), ("llpe", 0.1), ("rwse", 0.0)):
+        folder = make_run("texas", name, scores=[score + gain for score in scores], unfinished=[9] * (name == "rwse"))
+        add_traces(folder)
+        if name != "llpe":
+            for file in folder.rglob("filters.npz"):
+                file.unlink()
+    make_run("cora", "none")
+    return load_runs([tmp_path])
+
+
+def test_the_document_holds_what_the_folders_hold(runs):
+    document = make_document(runs, title="all")
+    cora, texas = document["groups"]
+    assert (cora["dataset"], texas["dataset"]) == ("cora", "texas")
+    best, *others = texas["runs"]
+    assert best["label"] == "llpe"
+    assert texas["best"] == 0
+    assert texas["level"] == []
+    assert [run["label"] for run in others] == ["none", "rwse"]
+    assert texas["versus"][0][1] == {
+        "wins": 8,
+        "losses": 0,
+        "common": 8,
+        "difference": pytest.approx(0.1),
+        "p": 2 / 256,
+    }
+    assert texas["versus"][1][1] is None
+    assert texas["runs"][texas["baseline"]]["label"] == "none"
+    assert len(best["curves"]) == 8
+    assert best["curves"][0]["epochs"][-1] == 30
+    assert best["curves"][0]["val"][-1] == 99
+    assert best["homophily"]["count"] == [8 * 8, 8 * 8, 8 * 7, 8 * 8, 8 * 8]
+    assert best["homophily"]["score"][0] == 0
+    assert best["homophily"]["score"][-1] == 100
+    assert best["filters"]["shares"] == pytest.approx([0, 0, 1], abs=0.02)
+    assert best["filters"]["response"][0][-1] == 3
+    assert others[0]["filters"] is None
+    assert texas["spectrum"]["labels"] == pytest.approx([0, 0, 1])
+    assert sorted(set(best["picture"]["classes"])) == [-1, 0, 1]
+
+
+def test_a_density_integrates_to_one(runs):
+    spectrum = make_document(runs, title="")["groups"][1]["spectrum"]
+    assert np.trapezoid(spectrum["density"], spectrum["lambdas"]) == pytest.approx(1, abs=0.02)
+
+
+def test_old_run_folders_without_arrays_have_a_page_too(make_run, tmp_path):
+    make_run("cora", "none")
+    make_run("cora", "llpe")
+    page = write_page(load_runs([tmp_path]), tmp_path / "page.html").read_text()
+    assert "Training</h3>" not in page
+    assert "In short." in page
+
+
+def test_the_page_is_small_and_whole(runs, tmp_path):
+    file = write_page(runs, tmp_path / "report.html")
+    text = file.read_text(encoding="utf-8")
+    assert 1_000_000 < file.stat().st_size < LIMIT
+    own = text.replace(re.search(r'type="text/plain">([^<]*)<', text).group(1), "")
+    assert "http" not in own
+    assert "src=" not in own
+    assert 'href="#group-1"' in own
+    assert "unfinished: texas, rwse, split 9" in own
+    assert "$" not in re.sub(r"\$\{", "", own), "a place in the template was left empty"
+    assert write_page(runs, tmp_path / "again.html").read_bytes() == file.read_bytes()
+
+
+def test_a_hundred_runs_stay_below_the_limit(make_run, add_traces, tmp_path):
+    folder = make_run("cora", "llpe", scores=[0.8])
+    add_traces(folder, filters=64, epochs=2000, nodes=2000)
+    (run,) = load_runs([folder])
+    many = [
+        type(run)(run.path, {**run.config, "dataset": f"graph {i}"}, run.reports, run.failed, run.unfinished)
+        for i in range(100)
+    ]
+    document = make_document(many, title="many")
+    assert sum(len(group["runs"][0]["picture"]["x"]) for group in document["groups"]) <= POINTS
+    assert len(render(document).encode()) < LIMIT
+
+
+def test_no_text_of_a_run_can_break_the_page(make_run, tmp_path):
+    make_run("</script><b>$title", "none", name="0", model__note="</pre><i>&")
+    page = write_page(load_runs([tmp_path]), tmp_path / "page.html", title="<u> & co").read_text()
+    assert "<b>" not in page
+    assert "<i>" not in page
+    assert "<title>&lt;u&gt; &amp; co</title>" in page
+    document = re.search(r'type="application/json">(.*?)</script>', page, re.S).group(1)
+    assert json.loads(document)["groups"][0]["dataset"] == "</script><b>$title"
+
+
+def test_a_baseline_can_be_chosen_by_encoding_or_label(runs):
+    assert make_document(runs, title="", baseline="rwse")["groups"][1]["baseline"] == 2
+    with pytest.raises(ValueError, match="`baseline` must be one of llpe, none, rwse, got 'lpe'"):
+        make_document(runs, title="", baseline="lpe")
+
+
+def test_a_broken_array_is_named(runs):
+    file = next(run for run in runs if run.encoding == "llpe").path / "split-03" / "curves.npz"
+    file.write_bytes(b"PK not really")
+    with pytest.raises(ValueError, match=r"split-03/curves.npz: must be a readable .npz file"):
+        make_document(runs, title="")
+
+
+def test_the_page_must_be_html(runs, tmp_path):
+    with pytest.raises(ValueError, match=r"`path` must end in .html, got .*report.pdf"):
+        write_page(runs, tmp_path / "report.pdf")
+
+
+def test_a_missing_plotly_is_said(runs, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(ModuleNotFoundError, match=r"needs the package plotly, got none. Install it with"):
+        write_page(runs, tmp_path / "page.html")
+    assert not list(tmp_path.glob("*page*"))
+
+
+def test_writing_a_page_needs_no_torch(runs, tmp_path):
+    code = f"""
+import sys
+from llpe.report.collect import load_runs
+from llpe.report.page import write_page
+write_page(load_runs([{str(tmp_path / "runs")!r}]), {str(tmp_path / "page.html")!r})
+assert "torch" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_numbers_are_rounded_and_holes_kept():
+    assert rounded(np.array([np.inf, -0.000123456, 1.0])) == [None, -0.0001235, 1.0]

@@ -1,0 +1,137 @@
+"""The page in a real browser: no errors, no requests, figures that answer, tables that sort, screen and phone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llpe.report.collect import load_runs
+from llpe.report.page import write_page
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the PATH")
+QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=BROWSER, args=QUIET)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page_file(make_run, add_traces, tmp_path: Path) -> Path:
+    for name, scores in (("llpe", [0.9] * 6), ("none", [0.7] * 6), ("rwse", [0.8] * 5)):
+        add_traces(make_run("texas", name, scores=scores))
+    return write_page(load_runs([tmp_path]), tmp_path / "report.html")
+
+
+@pytest.fixture
+def visit(browser, page_file):
+    """Opens the page; in the end, nothing may have gone wrong and nothing may have been asked of a network."""
+    complaints: list[str] = []
+    contexts = []
+
+    def go(**options: Any) -> Any:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: request.url.startswith("file:") or complaints.append(request.url[:80]))
+        page.goto(page_file.as_uri())
+        page.wait_for_selector("html[data-ready]", timeout=60_000)
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert [each for each in complaints if not each.startswith(("data:", "blob:"))] == []
+
+
+def order(page: Any) -> list[str]:
+    return page.eval_on_selector_all("table.results tbody th", "cells => cells.map(cell => cell.dataset.value)")
+
+
+def draw_everything(page: Any) -> None:
+    page.eval_on_selector_all(".plot", "places => places.forEach(place => draw(place))")
+
+
+def test_the_keyboard_sorts_the_table(visit):
+    page = visit()
+    assert order(page) == ["llpe", "rwse", "none"]
+    heads = page.locator("table.results thead button")
+    heads.nth(0).focus()
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    assert order(page) == ["llpe", "none", "rwse"]
+    page.keyboard.press("Enter")
+    assert order(page) == ["rwse", "none", "llpe"]
+    assert page.get_attribute("table.results th:first-child", "aria-sort") == "descending"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert order(page) == ["llpe", "rwse", "none"]
+    assert page.locator("th[aria-sort]").count() == 1
+
+
+def test_another_baseline_gives_other_differences_and_a_missing_number_is_last(visit):
+    page = visit()
+    cells = page.locator('tr[data-run="1"] [data-column]')
+    assert cells.all_inner_texts()[2:5] == ["+10.0", "5 of 5", "0.063"]
+    page.select_option("select.baseline", label="llpe")
+    assert cells.all_inner_texts()[2:5] == ["−10.0", "0 of 5", "0.063"]
+    page.locator("thead button", has_text="difference").click()
+    assert order(page) == ["rwse", "none", "llpe"]
+    page.locator("thead button", has_text="difference").click()
+    assert order(page) == ["none", "rwse", "llpe"], "the baseline itself has no difference"
+
+
+def test_on_a_phone_every_figure_is_drawn_and_nothing_is_wider_than_the_screen(visit):
+    page = visit(viewport={"width": 390, "height": 800}, color_scheme="dark")
+    draw_everything(page)
+    drawn = page.eval_on_selector_all(
+        ".plot", "places => places.map(place => place.querySelector('.main-svg') !== null)"
+    )
+    assert drawn == [True] * 9  # thirds, 3 × filters, 3 × pictures, homophily, curves
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    right = "places => Math.max(...places.map(place => place.querySelector('svg').getBoundingClientRect().right))"
+    assert page.eval_on_selector_all(".plot", right) <= 390
+    colour = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(colour) == "rgb(20, 24, 29)"
+    page.click("#theme")
+    assert page.evaluate(colour) == "rgb(255, 255, 255)"
+    assert page.inner_text("#theme") == "dark colours"
+    assert page.evaluate("document.querySelector('.plot').layout.font.color") == "#1b1f24"
+
+
+def test_figures_answer(visit):
+    page = visit(color_scheme="light")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.locator('.plot[data-kind="homophily"]').scroll_into_view_if_needed()
+    page.wait_for_selector('.plot[data-kind="homophily"] .points path')
+    page.locator('.plot[data-kind="homophily"] .points path').last.hover(force=True)
+    page.wait_for_selector(".hovertext")
+    assert "% of 40 nodes" in page.locator(".hovertext").first.text_content()
+    draw_everything(page)
+    place = page.locator('.plot[data-kind="picture"][data-run="1"]')
+    assert place.is_visible()
+    page.uncheck('input[data-picture="1"]')
+    assert not place.is_visible()
+    page.select_option("select.curves", "loss")
+    assert page.evaluate("document.querySelector('[data-kind=curves]').layout.yaxis.title.text") == "training loss"
+
+
+def test_without_scripts_the_tables_are_there(browser, page_file):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(page_file.as_uri())
+    assert page.locator("table.results tbody tr").count() == 3
+    assert "figures need JavaScript" in page.content()
+    context.close()
