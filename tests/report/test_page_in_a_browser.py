@@ -118,7 +118,7 @@ def test_figures_answer(visit):
     page.wait_for_selector('.plot[data-kind="homophily"] .points path')
     page.locator('.plot[data-kind="homophily"] .points path').last.hover(force=True)
     page.wait_for_selector(".hovertext")
-    assert "% of 40 nodes" in page.locator(".hovertext").first.text_content()
+    assert "% of 48 nodes" in page.locator(".hovertext").first.text_content()
     draw_everything(page)
     place = page.locator('.plot[data-kind="picture"][data-run="1"]')
     assert place.is_visible()
