@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llpe.report.figures import FAINT, INK, PALETTE, new_figure, plain_axes, save_figure
+from llpe.report.figures import INK, PALETTE, new_figure, plain_axes, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,5 +81,4 @@ def _scales(ax: Axes, panel: Panel) -> None:
         places = np.unique(np.concatenate([series.x for series in panel.series]))
         if places.size <= MANY_TICKS:
             ax.set_xticks(places, [f"{place:g}" for place in places])
-            ax.minorticks_off()
-    ax.tick_params(axis="y", which="minor", color=FAINT)
+    ax.minorticks_off()
