@@ -8,6 +8,7 @@ Nothing here imports torch before a command needs it, so that ``llpe --help`` an
 * :mod:`llpe.cli.laboratory`: ``train``, ``check``, ``predict``, ``demo``
 * :mod:`llpe.cli.comparison`: ``compare``
 * :mod:`llpe.cli.reproduction`: ``reproduce``
+* :mod:`llpe.cli.verification`: ``verify``
 * :mod:`llpe.cli.explore`: ``list``, ``spectrum``, ``encode``, ``cache``, ``table``
 * :mod:`llpe.cli.reporting`: ``report``
 """
@@ -27,6 +28,6 @@ except ModuleNotFoundError as error:
 from llpe.cli.commands import app, main
 
 # Importing a module of commands registers them, in the order in which `llpe --help` lists them.
-from llpe.cli import laboratory, comparison, reproduction, explore, reporting  # isort: skip
+from llpe.cli import laboratory, comparison, reproduction, explore, reporting, verification  # isort: skip
 
-__all__ = ["app", "comparison", "explore", "laboratory", "main", "reporting", "reproduction"]
+__all__ = ["app", "comparison", "explore", "laboratory", "main", "reporting", "reproduction", "verification"]
