@@ -85,8 +85,8 @@ def block_sweep(budget: Budget) -> Sweep:
         differs = (
             "400 and 500 nodes instead of 2000 and 5000; 5 homophilies; 3 splits instead of 10; an MLP instead of GT; "
             "300 epochs at most.",
-            "Five blocks have degree 60 instead of 10: at degree 10 and homophily 0 they cannot be detected efficiently "
-            "(that takes a degree above 16, the Kesten–Stigum threshold).",
+            "Five blocks have degree 60 instead of 10: at degree 10 and homophily 0 they cannot be detected "
+            "efficiently (that takes a degree above 16, the Kesten–Stigum threshold).",
             NOT_SEARCHED,
         )
         return Sweep(panels, SPARSE, SMALL, SMALL_MODEL, SMALL_TRAINING, 3, differs)
