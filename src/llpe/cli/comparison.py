@@ -27,7 +27,7 @@ ENCODINGS: tuple[dict[str, Any], ...] = (
     {"name": "llpe", "dim": 32},
     {"name": "llpe", "dim": 32, "source": "probes", "probes": 16},
 )
-TRAINING = {"lr": 0.02, "epochs": 300, "patience": 60, "weight_decay": 0.0005}
+TRAINING = {"lr": 0.01, "epochs": 300, "patience": 60, "weight_decay": 0.0005}
 
 
 @app.command()

@@ -89,6 +89,14 @@ const layoutOf = (more) => {
 const title = (text) => ({ text, standoff: 8 });
 const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
 const short = (label) => label.length > 22 ? label.replace(" (", "<br>(") : label;
+const quantile = (values, share) => {
+  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
+  return sorted[Math.round(share * (sorted.length - 1))];
+};
+const most = (values) => { // from the 1st to the 99th percentile, and a margin
+  const low = quantile(values, 0.01), high = quantile(values, 0.99), margin = 0.15 * (high - low) || 1;
+  return [low - margin, high + margin];
+};
 const THIRDS = ["low", "middle", "high"];
 
 const FIGURES = {
@@ -116,7 +124,7 @@ const FIGURES = {
 
   filters(group, run) {
     const found = run.filters, colour = look(run.label).colour, spectrum = group.spectrum;
-    const top = Math.max(...spectrum.density.filter(Number.isFinite));
+    const top = quantile(spectrum.density, 0.95); // a repeated eigenvalue, such as 0, is a spike that may go beyond
     const traces = [{
       type: "scatter", mode: "lines", name: "density of eigenvalues", x: spectrum.lambdas, y: spectrum.density,
       yaxis: "y2", fill: "tozeroy", line: { color: variable("--faint"), width: 0.5 }, fillcolor: "rgba(138,138,138,0.3)",
@@ -160,8 +168,8 @@ const FIGURES = {
     });
     return [traces, layoutOf({
       title: { text: short(run.label), font: { size: 14 }, y: 0.98, yanchor: "top" }, showlegend: names.length <= 8, margin: { l: 52, r: 12, t: 44, b: 46 },
-      xaxis: { title: title(`direction 1, ${percent(found.share[0])} of variance`), nticks: 5 },
-      yaxis: { title: title(`direction 2, ${percent(found.share[1])}`), nticks: 5 },
+      xaxis: { title: title(`direction 1, ${percent(found.share[0])} of variance`), nticks: 5, range: most(found.x) },
+      yaxis: { title: title(`direction 2, ${percent(found.share[1])}`), nticks: 5, range: most(found.y) },
     })];
   },
 

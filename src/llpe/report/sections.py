@@ -169,7 +169,7 @@ def _pictures(group: Group) -> str:
     figures = [_figure("picture", f"{run['label']} in two dimensions", "", place) for place, run in drawn]
     return f"""<h3>The encodings in two dimensions</h3>
 <p class="remark">The learned encoding of the split with the best validation score, along the two directions of most
-variance; up to 2000 nodes, coloured by class.</p>
+variance; up to 2000 nodes, coloured by class. Outliers (1 % at each side) may lie outside: double-click shows all.</p>
 <fieldset class="choices" aria-label="encodings shown">{"".join(boxes)}</fieldset>
 <div class="grid">{"".join(figures)}</div>"""
 
