@@ -7,6 +7,7 @@ Nothing here imports torch before a command needs it, so that ``llpe --help`` an
 * :mod:`llpe.cli.options`: what commands share: ``key=value`` options, graphs
 * :mod:`llpe.cli.laboratory`: ``train``, ``check``, ``predict``, ``demo``
 * :mod:`llpe.cli.comparison`: ``compare``
+* :mod:`llpe.cli.searching`: ``search``
 * :mod:`llpe.cli.reproduction`: ``reproduce``
 * :mod:`llpe.cli.verification`: ``verify``
 * :mod:`llpe.cli.explore`: ``list``, ``spectrum``, ``encode``, ``cache``, ``table``
@@ -28,6 +29,16 @@ except ModuleNotFoundError as error:
 from llpe.cli.commands import app, main
 
 # Importing a module of commands registers them, in the order in which `llpe --help` lists them.
-from llpe.cli import laboratory, comparison, reproduction, explore, reporting, verification  # isort: skip
+from llpe.cli import laboratory, searching, comparison, reproduction, explore, reporting, verification  # isort: skip
 
-__all__ = ["app", "comparison", "explore", "laboratory", "main", "reporting", "reproduction", "verification"]
+__all__ = [
+    "app",
+    "comparison",
+    "explore",
+    "laboratory",
+    "main",
+    "reporting",
+    "reproduction",
+    "searching",
+    "verification",
+]

@@ -180,7 +180,9 @@ def cache(
 
 @app.command()
 def table(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUNS", show_default=False, help="Folders of runs.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUNS", show_default=False, help="Folders of runs, or CSV files of results.")
+    ],
     format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown, latex, csv or json.")] = "text",
     json: Json = False,
 ) -> None:
@@ -194,12 +196,16 @@ def table(
       llpe table runs
       llpe table runs/cora runs/texas --format markdown
       llpe table runs --format csv > table.csv
+      llpe table results/table-small.csv --format markdown
     """
     from llpe.report.collect import load_runs
     from llpe.report.render import RENDERERS
     from llpe.report.table import make_tables
 
     check_choice("format", format, ("text", "json", *RENDERERS))
+    if all(path.suffix == ".csv" for path in runs):
+        _show_results(runs, "json" if json else format)
+        return
     tables = make_tables(load_runs(runs))
     if json or format == "json":
         output.write_json([each.as_dict() for each in tables])
@@ -207,6 +213,26 @@ def table(
         _show_tables(tables)
     else:
         output.write(RENDERERS[format](tables))
+
+
+def _show_results(paths: list[Path], format: str) -> None:
+    """Published results, as `llpe reproduce` wrote them."""
+    from dataclasses import asdict
+
+    from llpe.report.results import as_csv, beside_the_paper, read_results, tables
+
+    found = [result for path in paths for result in read_results(path)]
+    grids = [*tables(found), *beside_the_paper(found)]
+    if format == "json":
+        output.write_json([asdict(result) for result in found])
+    elif format == "csv":
+        output.write(as_csv(found).rstrip("\n"))
+    elif format == "text":
+        for grid in grids:
+            rows, bold = grid.plain()
+            output.table(grid.header, rows, title=grid.title, right=range(1, len(grid.header)), bold=bold)
+    else:
+        output.write("\n\n".join(grid.markdown() if format == "markdown" else grid.latex() for grid in grids))
 
 
 def _show_tables(tables: Sequence[Table]) -> None:

@@ -188,11 +188,11 @@ def demo(
     output.write(f"figure {figure}")
 
 
-def _config(
+def raw_config(
     request: list[str] | None, dataset: str | None, encoding: str | None, source: str | None, model: str | None
-) -> Config:
-    """The config that a command line describes."""
-    from llpe.experiments import assign, load_config, resolve
+) -> dict[str, Any]:
+    """The config that a command line describes, not yet checked."""
+    from llpe.experiments import assign, load_config
 
     items = request or []
     files = [item for item in items if "=" not in item or Path(item).exists()]
@@ -211,7 +211,20 @@ def _config(
             raw[section] = {"name": name} if raw.get(section, {}).get("name") != name else raw[section]
     if source is not None:
         raw["encoding"] = raw.get("encoding", {}) | {"source": source}
-    return resolve(assign(raw, parse_assignments([item for item in items if item not in files])))
+    search = {"search": raw.pop("search")} if "search" in raw else {}
+    return assign(raw, parse_assignments([item for item in items if item not in files])) | search
+
+
+def _config(
+    request: list[str] | None, dataset: str | None, encoding: str | None, source: str | None, model: str | None
+) -> Config:
+    """The one experiment that a command line describes."""
+    from llpe.experiments import resolve
+
+    raw = raw_config(request, dataset, encoding, source, model)
+    if "search" in raw:
+        raise ValueError("CONFIG must describe one experiment, got a section [search]. Use `llpe search`.")
+    return resolve(raw)
 
 
 def train_with_bars(loaded: Any, config: Config, runs: Path, workers: int | None) -> Fit:

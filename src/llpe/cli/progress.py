@@ -38,7 +38,7 @@ class Bar:
         with self._lock:
             self.done = done
             if self._live is not None and self._task is not None:
-                self._live.update(self._task, completed=done, text=text)
+                self._live.update(self._task, completed=done, total=self.total, text=text)
             elif time.monotonic() - self._said >= self._every:
                 self._said = time.monotonic()
                 self._say(f"{done}/{self.total}", text, self._left())

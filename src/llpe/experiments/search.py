@@ -40,7 +40,12 @@ if TYPE_CHECKING:
     import optuna
 
 FIRST_EPOCHS = 50
+WAIT_SECONDS = 2.0
 GUESSES, REPEATS = 3, 100  # draws by the model of the past, then blindly, after which a space counts as exhausted
+
+
+class BusyError(RuntimeError):
+    """Another process is at this search."""
 
 
 class SearchConfig(BaseModel):
@@ -202,7 +207,7 @@ class _Hunt:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.path.mkdir(parents=True, exist_ok=True)
         try:
-            with FileLock(self.path / ".lock", timeout=10):
+            with FileLock(self.path / ".lock", timeout=WAIT_SECONDS):
                 storage = self.settings.storage or f"sqlite:///{self.path / 'study.db'}"
                 self.study = optuna.create_study(
                     study_name=self.path.name,
@@ -215,7 +220,7 @@ class _Hunt:
                 self._take_up()
                 yield
         except Timeout:
-            raise RuntimeError(f"{self.path} is being searched by another process. Wait for it, or stop it.") from None
+            raise BusyError(f"{self.path} is being searched by another process. Wait for it, or stop it.") from None
 
     def _take_up(self) -> None:
         """Trials that were running when a process ended are queued again; their run folders are still there."""
@@ -360,4 +365,4 @@ def _describe(base: Config, settings: SearchConfig, space: Space) -> str:
     return "\n".join([*lines, "", "[space]", *(f"{json.dumps(key)} = {json.dumps(c)}" for key, c in space.items()), ""])
 
 
-__all__ = ["PRESETS", "Found", "SearchConfig", "Trial", "search", "take_search"]
+__all__ = ["PRESETS", "BusyError", "Found", "SearchConfig", "Trial", "search", "take_search"]

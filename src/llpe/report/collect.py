@@ -29,6 +29,7 @@ class Run:
         reports: the reports of the finished splits, by number of the split.
         failed: the reports of the splits that failed; they enter no mean.
         unfinished: the numbers of the splits that were begun but have no report.
+        searched: the keys of the config that a search chose; empty for a run that stands alone.
     """
 
     path: Path
@@ -36,6 +37,7 @@ class Run:
     reports: tuple[dict[str, Any], ...]
     failed: tuple[dict[str, Any], ...]
     unfinished: tuple[int, ...]
+    searched: frozenset[str] = frozenset()
 
     @property
     def dataset(self) -> str:
@@ -119,7 +121,16 @@ def load_run(folder: Path) -> Run:
     metrics = {report["metric"] for report in done}
     if len(metrics) > 1:
         raise ValueError(f"{folder}: all splits must have one metric, got {', '.join(sorted(metrics))}.")
-    return Run(folder, config, tuple(done), tuple(failed), tuple(unfinished))
+    return Run(folder, config, tuple(done), tuple(failed), tuple(unfinished), _searched(folder))
+
+
+def _searched(folder: Path) -> frozenset[str]:
+    """The keys that were searched, without their sections, if the run is a trial."""
+    file = folder.parent.parent / "search.toml"
+    if folder.parent.name != "trials" or not file.is_file():
+        return frozenset()
+    keys = tomllib.loads(file.read_text(encoding="utf-8"))["space"]
+    return frozenset(name.rpartition(".")[2] for key in keys for name in key.split(","))
 
 
 def _number(path: Path) -> int:

@@ -5,9 +5,11 @@ Tables of run folders, with ranks and failures, are in :mod:`llpe.report.table`;
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+BEST = r"\\textbf{\\textcolor{green!50!black}{\1}}"  # needs xcolor
 SIGNS = {"±": r"$\pm$", "×": r"$\times$", "λ": r"$\lambda$", "−": r"$-$", "–": "--", "≥": r"$\geq$", "≤": r"$\leq$"}
 
 
@@ -18,7 +20,7 @@ class Grid:
     Attributes:
         title: what the numbers are, with their unit.
         header: the name of each column.
-        rows: the texts, first column first; the others are numbers and stand to the right.
+        rows: the texts, first column first; the others are numbers and stand to the right. The best is in **bold**.
         remarks: sentences below the table.
 
     Example:
@@ -41,6 +43,11 @@ class Grid:
                 raise ValueError(
                     f"`rows` must have a text for each of {len(self.header)} columns, got {len(row)} in {list(row)!r}."
                 )
+
+    def plain(self) -> tuple[list[list[str]], set[tuple[int, int]]]:
+        """The rows without marks, and where the bold cells are."""
+        bold = {(i, j) for i, row in enumerate(self.rows) for j, cell in enumerate(row) if "**" in cell}
+        return [[cell.replace("**", "") for cell in row] for row in self.rows], bold
 
     def markdown(self) -> str:
         """GitHub's table, remarks as a list below."""
@@ -73,7 +80,8 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _latex_line(cells: Sequence[str]) -> str:
-    return " & ".join(map(_escape, cells)) + r" \\"
+    """Cells in bold, as in Markdown, are the best: green and bold."""
+    return re.sub(r"\*\*(.+?)\*\*", BEST, " & ".join(map(_escape, cells))) + r" \\"
 
 
 def _escape(text: str) -> str:

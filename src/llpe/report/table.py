@@ -123,7 +123,7 @@ def make_tables(runs: Sequence[Run], *, order: Sequence[str] | None = None) -> l
 
 def label_runs(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """(model, encoding) of each run, with the fewest options that tell apart runs of the same names on a data set."""
-    flat = [_flatten(run.config) for run in runs]
+    flat = [_asked(run) for run in runs]
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, run in enumerate(runs):
         groups[run.encoding, run.model].append(index)
@@ -153,6 +153,11 @@ def _telling_keys(runs: Sequence[Run], flat: list[dict[str, Any]], pairs: list[t
             f"`runs` must differ in their configs, got the same one in {first} and {second}. Give only one of them."
         )
     return chosen
+
+
+def _asked(run: Run) -> dict[str, Any]:
+    """The config, without what a search chose: two searches differ in what was asked, not in what was found."""
+    return {key: value for key, value in _flatten(run.config).items() if key.rpartition(".")[2] not in run.searched}
 
 
 def _flatten(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 LLPE stands there three times: ``llpe`` is our default (eigenvectors of unit length, one seeded direction for each
 eigenspace), ``llpe-minmax`` is LLPE as published, ``llpe-probes`` needs no eigenvector at all. Cells are computed from
-the cheapest to the dearest, and the files are written anew after each.
+the cheapest to the dearest, and the files are written anew after each. Processes that share the folder of runs share
+the work: a cell that another is at comes later.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import csv
 import json
 import statistics
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +21,7 @@ from typing import Any
 
 from llpe.data import NodeDataset
 from llpe.experiments import Found, SearchConfig, search
+from llpe.experiments.search import BusyError
 from llpe.report.collect import Run, load_run
 from llpe.report.results import BASELINE, Result, as_csv, beside_the_paper, ranks, tables, wins
 from llpe.studies.base import Context, Study
@@ -37,6 +40,7 @@ ENCODINGS: dict[str, dict[str, Any]] = {
     "llpe-probes": {"name": "llpe", "source": "probes", "probes": 64, "dim": 128, "order": 16},
 }
 LARGE = {"llpe": {"name": "llpe", "source": "ends", "k": 128}, "llpe-minmax": None}
+BUSY_SECONDS = 10.0  # before looking again at what another process is computing
 LLPE = ("llpe", "llpe-minmax", "llpe-probes")
 TABLE_1 = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "rwse", *LLPE)
 TABLE_1_GT = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "san", "signnet", "rwse", *LLPE)
@@ -124,11 +128,19 @@ def run_table(name: str, context: Context) -> list[Path]:
     done: dict[Cell, tuple[Run, Found]] = {}
     written: list[Path] = []
     todo = [cell for cell in cells if data[cell.dataset] is not None]
-    for cell in context.track(todo, name, str):
-        found = _compute(cell, data[cell.dataset], name, context)
-        if found is not None:
-            done[cell] = (load_run(found.run), found)
-            written = write(name, done, context)
+    while todo:
+        busy = []
+        for cell in context.track(todo, name, str):
+            try:
+                found = _compute(cell, data[cell.dataset], name, context)
+            except BusyError:
+                busy.append(cell)
+                continue
+            if found is not None:
+                done[cell] = (load_run(found.run), found)
+                written = write(name, {each: done[each] for each in cells if each in done}, context)
+        todo = busy
+        time.sleep(BUSY_SECONDS if busy else 0)
     return written
 
 
@@ -144,6 +156,8 @@ def _compute(cell: Cell, dataset: NodeDataset | None, table: str, context: Conte
     }
     try:
         return search(dataset, raw, settings, root=context.runs, workers=context.workers)
+    except BusyError:
+        raise
     except (RuntimeError, MemoryError) as error:
         context.say(f"{cell} is left out: {error}")
         return None

@@ -1,0 +1,191 @@
+"""The page of experiments, made from the CSV files of ``results/``: nothing on it is typed.
+
+python -m llpe.report.experiments results docs/experiments.md
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from llpe.files import replacing
+from llpe.report.grid import Grid
+from llpe.report.paired import signed_rank
+from llpe.report.reasons import reasons
+from llpe.report.results import (
+    BASELINE,
+    OURS,
+    PUBLISHED,
+    Result,
+    average_ranks,
+    beside_the_paper,
+    distance,
+    read_results,
+    tables,
+)
+
+TITLES = {
+    "table-small": "Table 1: the small benchmarks",
+    "table-medium": "Table 2: the medium benchmarks",
+    "table-large": "Table 3: the large benchmarks",
+}
+FIGURES = {
+    "sbm": "Accuracy against homophily, block models",
+    "preferential-attachment": "Accuracy against homophily, preferential attachment",
+    "local-homophily": "Accuracy by local homophily",
+    "order": "Accuracy against the order",
+    "ends": "Accuracy against the number of eigenpairs at each end",
+    "solver-time": "Time of the solvers",
+    "solver-memory": "Memory of the solvers",
+    "intuition": "What eigenvectors and LLPE show",
+    "signs": "How much the arbitrary signs of eigenvectors matter",
+}
+PREFACE = """# Experiments
+
+This page is made from the files in `results/` by `make experiments`; each of them was written by the command it names.
+
+**Protocol.** The paper's: ten random 60/20/20 splits, Adam or SGD with momentum, at most 2000 epochs, patience 200,
+settings searched in its grid. Settings are chosen by the mean validation score over the ten splits, and test nodes are
+scored once, with the weights that were best on validation. The search is a budgeted one, not the whole grid: how many
+settings were tried of how many stands in the last table of each section. `llpe search --preset authors` uses the
+authors' published settings instead.
+
+`llpe-minmax` is LLPE as published; `llpe` differs in the scaling of eigenvectors (unit length, one seeded direction for
+each eigenspace); `llpe-probes` needs no eigenvector."""
+
+
+def experiments_page(results: str | Path, *, to: str | Path) -> str:
+    """The page as Markdown, with links to the figures relative to the folder of ``to``."""
+    folder = Path(results)
+    parts = [PREFACE]
+    for name, title in TITLES.items():
+        if (folder / f"{name}.csv").is_file():
+            parts += [f"## {title}", *_table_section(folder, name)]
+    for name, title in FIGURES.items():
+        if (folder / f"{name}.md").is_file():
+            parts += [f"## {title}", *_figure_section(folder, name, Path(to).parent)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table_section(folder: Path, name: str) -> Iterator[str]:
+    results = sorted(read_results(folder / f"{name}.csv"), key=_place)
+    yield f"`{results[0].command}`"
+    for grid in tables(results):
+        yield grid.markdown()
+    yield from _rank_sentences(results)
+    yield _paired(results, _scores(folder / f"{name}-splits.csv")).markdown()
+    for grid in beside_the_paper(results):
+        yield grid.markdown()
+    yield "**Where we differ from the paper by more than the joint standard error, and what is known to be different**"
+    yield "\n".join(_explanations(results)) or "Nowhere."
+    yield _searches(folder / f"{name}-search.csv").markdown()
+
+
+def _place(result: Result) -> tuple[int, int, int]:
+    order = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "san", "signnet", "rwse", *OURS)
+    models = ("mlp", "sage", "gt")
+    datasets = ("texas", "cornell", "cora-ml", "cora", "photo")
+    at = datasets.index(result.dataset) if result.dataset in datasets else len(datasets)
+    return models.index(result.model), at, order.index(result.encoding)
+
+
+def _rank_sentences(results: Sequence[Result]) -> Iterator[str]:
+    """Average rank among the paper's encodings, once with LLPE as published and once with ours."""
+    names = dict.fromkeys(result.encoding for result in results)
+    others = [name for name in names if name not in OURS and _everywhere(results, name)]
+    for mine, words in ((PUBLISHED, "LLPE as published"), ("llpe", "LLPE with our scaling")):
+        places = average_ranks(results, [*others, mine])
+        if not places:
+            continue
+        best = min(places, key=lambda name: places[name])
+        groups = len({(r.dataset, r.model) for r in results if r.encoding == mine})
+        listed = ", ".join(f"{name} {place:.2f}" for name, place in sorted(places.items(), key=lambda item: item[1]))
+        verdict = "is the best" if best == mine else f"is **not** the best ({best} is)"
+        yield (
+            f"Average rank over data sets and models, {words} among the paper's encodings that all of the {groups} "
+            f"blocks have: {listed}. {words} {verdict}."
+        )
+
+
+def _everywhere(results: Sequence[Result], name: str) -> bool:
+    blocks = {(r.dataset, r.model) for r in results}
+    return {(r.dataset, r.model) for r in results if r.encoding == name} == blocks
+
+
+Scores = dict[tuple[str, str, str], dict[str, float]]
+
+
+def _scores(path: Path) -> Scores:
+    out: Scores = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            key = (row["dataset"], row["model"], row["encoding"])
+            out.setdefault(key, {})[row["split"]] = float(row["test"])
+    return out
+
+
+def _paired(results: Sequence[Result], scores: Scores) -> Grid:
+    """Each form of LLPE against no encoding and against the baseline, split by split."""
+    rows = []
+    for result in results:
+        if result.encoding not in OURS:
+            continue
+        mine = scores[result.dataset, result.model, result.encoding]
+        cells = []
+        for other in ("none", BASELINE):
+            theirs = scores.get((result.dataset, result.model, other))
+            cells += ["–", "–"] if theirs is None else _against(mine, theirs)
+        rows.append([f"{result.dataset}, {result.model}, {result.encoding}", *cells])
+    header = ["cell", "gain over none", "p", f"gain over {BASELINE}", "p"]
+    remark = (
+        "Gain: mean difference in points (splits won). p: Wilcoxon's signed-rank test over the splits, two-sided, not "
+    )
+    remark += "corrected for the number of tests; splits of one graph overlap, so it is somewhat too small."
+    return Grid("Paired comparison over the splits", header, rows, [remark])
+
+
+def _against(mine: dict[str, float], theirs: dict[str, float]) -> list[str]:
+    gains = [mine[split] - theirs[split] for split in mine if split in theirs]
+    won = sum(gain > 0 for gain in gains)
+    return [f"{sum(gains) / len(gains):+.2f} ({won}/{len(gains)})", f"{signed_rank(gains):.3f}"]
+
+
+def _explanations(results: Sequence[Result]) -> Iterator[str]:
+    for result in results:
+        far = distance(result)
+        if far is not None and abs(far) > 1:
+            why = "; ".join(reasons(result)) or "not known"
+            yield f"* {result.dataset}, {result.model}, {result.encoding} ({far:+.1f}): {why}."
+
+
+def _searches(path: Path) -> Grid:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    lines = []
+    for r in rows:
+        tried = f"{r['trials']} of {r['space']}"
+        chosen = r["choice"].strip("{}").replace('"', "")
+        cell = f"{r['dataset']}, {r['model']}, {r['encoding']}"
+        lines.append([cell, tried, r["pruned"], r["failed"], r["val"], chosen])
+    return Grid("The search behind each cell", ["cell", "tried", "pruned", "failed", "val", "chosen"], lines)
+
+
+def _figure_section(folder: Path, name: str, home: Path) -> Iterator[str]:
+    picture = folder / f"{name}.png"
+    if picture.is_file():
+        yield f"![{FIGURES[name]}]({os.path.relpath(picture, home)})"
+    yield (folder / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def main() -> None:
+    results, page = map(Path, sys.argv[1:3])
+    text = experiments_page(results, to=page)
+    with replacing(page) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Published results: reading, ranks, tables, distance from the paper."""
+
+import pytest
+
+from llpe.report.experiments import _rank_sentences
+from llpe.report.reasons import reasons
+from llpe.report.results import Result, as_csv, average_ranks, beside_the_paper, distance, read_results, tables, wins
+
+
+def result(encoding, mean, dataset="texas", model="mlp", **changes):
+    fields = {
+        "metric": "accuracy",
+        "std": 2.0,
+        "splits": 10,
+        "wins": 7,
+        "rank": 1.0,
+        "paper_mean": 80.0,
+        "paper_std": 3.0,
+        "trials": 8,
+        "command": "llpe reproduce table-small",
+    }
+    return Result(dataset=dataset, model=model, encoding=encoding, mean=mean, **(fields | changes))
+
+
+def test_results_survive_their_file(tmp_path):
+    before = [result("none", 81.25), result("lpe-fk", 80.5, wins=None, std=None, paper_mean=None, paper_std=None)]
+    (tmp_path / "x.csv").write_text(as_csv(before))
+    assert read_results(tmp_path / "x.csv") == before
+
+
+def test_another_file_is_refused_in_words(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="must have the columns dataset, model"):
+        read_results(tmp_path / "x.csv")
+
+
+def test_wins_count_common_splits_only():
+    assert wins({0: 1.0, 1: 2.0, 2: 3.0}, {1: 1.0, 2: 3.0, 3: 0.0}) == 1
+
+
+def test_average_rank_is_over_blocks_that_have_all():
+    cells = [result("none", 80), result("llpe", 90), result("none", 70, "cora"), result("llpe", 60, "cora")]
+    cells.append(result("llpe", 99, "photo"))
+    assert average_ranks(cells, ["none", "llpe"]) == {"none": 1.5, "llpe": 1.5}
+
+
+def test_distance_is_in_joint_standard_errors():
+    assert distance(result("none", 82.0)) == pytest.approx(2 / (4 / 10 + 9 / 10) ** 0.5)
+    assert distance(result("none", 82.0, std=None)) is None
+
+
+def test_the_best_is_marked_in_markdown_and_latex():
+    grid = tables([result("none", 80), result("lpe-fk", 79, wins=None), result("llpe", 90.123)])[0]
+    assert "| llpe | **90.12 ± 2.00** (7/10) | 1.0 |" in grid.markdown()
+    assert r"\textbf{\textcolor{green!50!black}{90.12 $\pm$ 2.00}} (7/10)" in grid.latex()
+    assert "+10.1" in beside_the_paper([result("llpe", 90.123)])[0].markdown()
+
+
+def test_the_page_says_plainly_who_has_the_best_rank():
+    good = [result("none", 80), result("llpe-minmax", 90), result("llpe", 70)]
+    sentences = list(_rank_sentences(good))
+    assert "LLPE as published is the best." in sentences[0]
+    assert "LLPE with our scaling is **not** the best (none is)." in sentences[1]
+
+
+def test_reasons_begin_with_the_most_particular():
+    assert "Cornell" in reasons(result("llpe", 70, "cornell"))[0]
+    assert "grid" in reasons(result("none", 70, "photo"))[-1]

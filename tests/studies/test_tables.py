@@ -1,0 +1,127 @@
+"""The paper's tables: what they hold, that they resume, and that the page is made from their files."""
+
+import csv
+import json
+from dataclasses import fields
+
+import pytest
+
+from llpe.experiments import search
+from llpe.report.collect import load_runs
+from llpe.report.experiments import experiments_page
+from llpe.report.results import Result, read_results
+from llpe.studies import Context, find_study, tables
+from llpe.studies.tables import BLOCKS, Block, Cell, cells_of, paper_numbers
+
+GRAPH = "sbm:n=100,homophily=1"
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A table of four cells on a tiny graph."""
+    block = Block(GRAPH, "mlp", ("none", "lpe-fk", "llpe-minmax", "llpe-probes"))
+    monkeypatch.setitem(BLOCKS, "table-small", (block,))
+    for options in tables.ENCODINGS.values():
+        monkeypatch.setitem(options, "dim", 64 if options.get("source") == "probes" else 8)
+    monkeypatch.setattr(tables, "plan_of", lambda *_: (tables.SearchConfig(trials=1), 3))
+    short = {"training": {"epochs": 5}}
+    monkeypatch.setattr(tables, "search", lambda data, raw, plan, **rest: search(data, raw | short, plan, **rest))
+
+
+def context_of(folder, **changes):
+    return Context("standard", folder / "runs", folder / "out", workers=1, **changes)
+
+
+def test_a_table_writes_every_cell_with_the_agreed_columns(small, tmp_path):
+    files = find_study("table-small").run(context_of(tmp_path))
+    assert {file.name for file in files} == {
+        "table-small.csv",
+        "table-small-splits.csv",
+        "table-small-search.csv",
+        "table-small.md",
+        "table-small.tex",
+    }
+    with (tmp_path / "out" / "table-small.csv").open() as file:
+        header = next(csv.reader(file))
+    agreed = "dataset,model,encoding,metric,mean,std,splits,wins,rank,paper_mean,paper_std,trials,command"
+    assert header == agreed.split(",") == [field.name for field in fields(Result)]
+    results = read_results(tmp_path / "out" / "table-small.csv")
+    assert [result.encoding for result in results] == ["none", "lpe-fk", "llpe-minmax", "llpe-probes"]
+    assert all(result.splits == 3 and result.trials == 1 for result in results)
+    assert sorted(result.rank for result in results)[0] >= 1
+    assert results[1].wins is None
+    assert "lpe-fk" in (tmp_path / "out" / "table-small.md").read_text()
+    chosen = load_runs([tmp_path / "runs"])
+    by_mean = sorted(round(100 * run.mean, 2) for run in chosen)
+    assert by_mean == sorted(result.mean for result in results)
+
+
+def test_a_stopped_table_goes_on_and_ends_the_same(small, tmp_path):
+    class StopError(Exception):
+        pass
+
+    def stop_after_two(items, title, describe):
+        for number, item in enumerate(items):
+            if number == 2:
+                raise StopError
+            yield item
+
+    with pytest.raises(StopError):
+        find_study("table-small").run(context_of(tmp_path, track=stop_after_two))
+    assert len(read_results(tmp_path / "out" / "table-small.csv")) == 2
+    before = {file: file.stat().st_mtime_ns for file in (tmp_path / "runs").rglob("report.json")}
+    find_study("table-small").run(context_of(tmp_path))
+    assert all(file.stat().st_mtime_ns == time for file, time in before.items())
+    find_study("table-small").run(context_of(tmp_path / "whole"))
+    for name in ("table-small.csv", "table-small-splits.csv", "table-small.md"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / "out" / name).read_bytes()
+
+
+def test_the_page_is_made_from_the_files(small, tmp_path):
+    find_study("table-small").run(context_of(tmp_path))
+    page = experiments_page(tmp_path / "out", to=tmp_path / "docs" / "experiments.md")
+    result = read_results(tmp_path / "out" / "table-small.csv")[0]
+    assert f"{result.mean:.2f} ± {result.std:.2f}" in page
+    assert "Paired comparison over the splits" in page
+    assert "The search behind each cell" in page
+
+
+def test_a_missing_data_set_is_said_and_left_out(monkeypatch, tmp_path):
+    from llpe.data import DownloadError
+    from llpe.studies import base
+
+    def missing(name, data_root=None):
+        raise DownloadError("no files")
+
+    monkeypatch.setattr(base, "load_graph", missing)
+    said = []
+    assert find_study("table-large").run(context_of(tmp_path, say=said.append)) == []
+    assert any("penn94 is left out: no files" in line for line in said)
+
+
+def test_the_papers_numbers_are_all_there():
+    numbers = paper_numbers()
+    assert len(numbers) == 177
+    assert numbers[Cell("cora", "mlp", "llpe")] == (78.62, 1.68)
+    assert numbers[Cell("computers", "gt", "llpe")] == (87.83, 0.45)
+
+
+def test_the_standard_table_holds_the_cells_of_the_paper_that_fit():
+    cells = cells_of("table-small", "standard")
+    for name in ("texas", "cornell", "cora-ml", "cora", "photo"):
+        for model in ("mlp", "sage"):
+            assert sum(cell.dataset == name and cell.model == model for cell in cells) == 9
+    assert sum(cell.model == "gt" and cell.dataset == "texas" for cell in cells) == 11
+    assert set(cells) < set(cells_of("table-small", "paper"))
+
+
+def test_unknown_studies_are_refused_with_the_choices():
+    with pytest.raises(ValueError, match="`name` must be one of table-small"):
+        find_study("table-tiny")
+
+
+def test_search_rows_hold_valid_json(small, tmp_path):
+    find_study("table-small").run(context_of(tmp_path))
+    with (tmp_path / "out" / "table-small-search.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert all(json.loads(row["choice"])["lr"] == 0.01 for row in rows)
