@@ -1,0 +1,88 @@
+"""report and compare: as a newcomer would call them."""
+
+import json
+
+import pytest
+
+from llpe.cli import comparison
+from llpe.cli.comparison import ENCODINGS, SPLITS, quick_configs
+from llpe.report.verdict import enough_splits
+
+QUICK = {"lr": 0.02, "epochs": 6, "patience": 6}
+
+
+@pytest.fixture
+def trained(llpe, tmp_path, monkeypatch):
+    """A comparison of two encodings on two splits, and its folder."""
+    monkeypatch.setattr(comparison, "TRAINING", QUICK)
+    monkeypatch.setattr(comparison, "ENCODINGS", (ENCODINGS[0], {"name": "llpe", "dim": 8, "order": 8}))
+    result = llpe("compare", "sbm:n=80", "--splits", 2, "--runs", tmp_path / "runs", "-o", tmp_path / "page.html")
+    assert result.exit_code == 0, result.output
+    return result, tmp_path
+
+
+def test_compare_answers_the_question_and_says_where_the_page_is(trained):
+    result, folder = trained
+    assert "mlp: test accuracy in %" in result.stdout
+    assert "Which encoding? " in result.stdout
+    assert "2 common splits are too few for the paired test: it needs 6." in result.stdout
+    assert f"wrote {folder / 'page.html'}" in result.stdout
+    page = (folder / "page.html").read_text()
+    assert "<h1>Which encoding for sbm:n=80?</h1>" in page
+    assert page.count('data-kind="filters"') == 1
+    assert page.count('data-kind="picture" data-run=') == 1
+
+
+def test_compare_goes_on_where_it_was_and_speaks_json(trained, llpe, monkeypatch):
+    _, folder = trained
+    monkeypatch.setattr("llpe.experiments.train._Run", None)
+    again = llpe("compare", "sbm:n=80", "--splits", 2, "--runs", folder / "runs", "-o", folder / "page.html", "--json")
+    assert again.exit_code == 0, again.output
+    document = json.loads(again.stdout)
+    assert set(document) == {"answer", "tables", "page"}
+
+
+def test_the_usual_encodings_are_compared_on_enough_splits_to_tell(capsys):
+    configs = list(quick_configs("sbm:n=100", 100, model="sage", splits=SPLITS))
+    assert [config.encoding.name for config in configs] == ["none", "lpe-fk", "lpe-flk", "rwse", "llpe", "llpe"]
+    assert {config.model.name for config in configs} == {"sage"}
+    assert enough_splits(len(ENCODINGS) - 1) == SPLITS
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_too_slow_on_a_large_graph_is_left_out_and_said(capsys):
+    configs = list(quick_configs("sbm:n=100", 30_000, model="mlp", splits=2))
+    assert [config.encoding.name for config in configs] == ["none", "lpe-fk", "lpe-flk", "llpe"]
+    assert configs[-1].encoding.model_dump()["source"] == "probes"
+    notes = capsys.readouterr().err
+    assert "rwse is left out: it is slow beyond 20000 nodes, and this graph has 30000." in notes
+    assert "llpe with all eigenvectors is left out: it is slow beyond 5000 nodes" in notes
+
+
+def test_report_writes_a_page_about_any_runs(trained, llpe):
+    _, folder = trained
+    result = llpe("report", folder / "runs", "-o", folder / "report.html", "--baseline", "llpe", "--title", "Mine")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"wrote {folder / 'report.html'} (")
+    assert "2 runs" in result.stdout
+    assert "<h1>Mine</h1>" in (folder / "report.html").read_text()
+    document = json.loads(llpe("report", folder / "runs", "-o", folder / "report.html", "--json").stdout)
+    assert document["runs"] == 2
+    assert document["bytes"] == (folder / "report.html").stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["report", "nowhere"], "`runs` must be folders"),
+        (["report", ".", "-o", "report.pdf"], "`output` must end in one of .html, .htm"),
+        (["compare", "sbm:n=80", "-o", "no/such/folder/page.html"], "`output` must be in an existing folder"),
+        (["compare", "sbm:n=80", "--model", "mlpp"], "mlpp"),
+        (["compare", "sbm:n=80", "--splits", "0"], "splits.count"),
+    ],
+)
+def test_bad_requests_are_refused_in_words(llpe, arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = llpe(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
