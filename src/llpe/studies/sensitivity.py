@@ -46,7 +46,8 @@ class Sweep:
         name: of the study.
         title: what it shows.
         option: of LLPE, the one that varies.
-        symbol: the paper's letter for it, and what the x axis says.
+        symbol: the paper's letter for it.
+        axis: what the x axis says.
         fixed: further options of LLPE.
         lines: which of ``LINES``.
         values: of the option, for each budget.
