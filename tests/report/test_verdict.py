@@ -30,13 +30,20 @@ def test_the_best_beyond_noise_is_said_to_be(verdict):
 def test_what_is_within_noise_is_said_to_be(verdict):
     found = verdict(none=LOW, llpe=HIGH, rwse=MIXED)
     assert (found.best, found.level) == (1, (2,))
-    assert "rwse (73.5 %) is within noise of it" in found.sentence
+    assert "rwse (73.5 %) is within noise of that" in found.sentence
     assert "corrected for 2 comparisons" in found.sentence
     assert "no encoding" not in found.sentence
 
 
 def test_an_encoding_that_does_not_beat_none_is_not_said_to_help(verdict):
     assert verdict(none=MIXED, llpe=HIGH).sentence.endswith("So no encoding is shown to help here.")
+
+
+def test_equals_are_named_together(verdict):
+    found = verdict(none=LOW, llpe=HIGH, rwse=HIGH)
+    assert found.level == (2,)
+    assert found.sentence.startswith("llpe and rwse are best with 73.5 % on average, and better than the other beyond")
+    assert verdict(elastic=HIGH, signnet=HIGH).sentence.endswith("there is no difference at all.")
 
 
 def test_too_few_splits_are_said_to_be_too_few(verdict):

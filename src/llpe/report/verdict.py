@@ -39,7 +39,9 @@ def judge(runs: Sequence[Run], labels: Sequence[str]) -> Verdict | None:
     pairs = [compare_runs(runs[best], runs[index]) for index in others]
     corrected = holm([1.0 if pair is None else pair.p for pair in pairs])
     common = min(pair.common if pair else 0 for pair in pairs)
-    first = f"{labels[best]} is best with {_percent(runs[best])} on average"
+    equal = [index for index in found if runs[index].mean == runs[best].mean]
+    are = "is" if len(equal) == 1 else "are"
+    first = f"{_join([labels[index] for index in equal])} {are} best with {_percent(runs[best])} on average"
     if common < enough_splits(len(others)):
         against = "1 other" if len(others) == 1 else f"{len(others)} others"
         words = f"{common} common split" + "s" * (common != 1)
@@ -48,11 +50,15 @@ def judge(runs: Sequence[Run], labels: Sequence[str]) -> Verdict | None:
     level = tuple(index for index, p in zip(others, corrected, strict=True) if p >= LEVEL)  # the best of them first
     correction = "" if len(others) == 1 else f", corrected for {len(others)} comparisons"
     how = f"paired Wilcoxon test, {common} splits, {LEVEL:.0%} level{correction}"
-    if not level:
-        whom = "the other" if len(others) == 1 else "each of the others"
-        return Verdict(best, (), f"{first}, and better than {whom} beyond noise ({how}).")
-    names = _join([f"{labels[index]} ({_percent(runs[index])})" for index in level])
-    sentence = f"{first}, but {names} {'is' if len(level) == 1 else 'are'} within noise of it ({how})."
+    close = [index for index in level if index not in equal]
+    if close:
+        names = _join([f"{labels[index]} ({_percent(runs[index])})" for index in close])
+        sentence = f"{first}, but {names} {'is' if len(close) == 1 else 'are'} within noise of that ({how})."
+    elif len(equal) == len(found):
+        sentence = f"{first}: there is no difference at all."
+    else:
+        whom = "the other" if len(found) == len(equal) + 1 else "each of the others"
+        sentence = f"{first}, and better than {whom} beyond noise ({how})."
     if any(runs[index].encoding == "none" for index in (best, *level)):
         sentence += " So no encoding is shown to help here."
     return Verdict(best, level, sentence)
