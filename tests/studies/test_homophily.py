@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from importlib import import_module
 
 import pytest
 
@@ -16,11 +17,11 @@ TINY = Sweep(
     homophilies=(0.0, 1.0),
     encodings={
         name: option
-        for name, option in encodings(dim=8, k=4, order=24, probes=8).items()
+        for name, option in encodings(dim=16, k=4, order=24, probes=8).items()
         if name in ("none", "lpe-fk", "lpe-lk", "llpe", "llpe-probes")
     },
     model={"name": "mlp", "hidden": 16},
-    training={"lr": 0.02, "weight_decay": 5e-4, "epochs": 120, "patience": 60},
+    training={"lr": 0.05, "epochs": 120, "patience": 120},
     splits=2,
     differs=("All of it is smaller.",),
 )
@@ -69,7 +70,7 @@ def test_a_sweep_that_is_run_again_trains_nothing_and_writes_the_same(written, m
     def refuse(*args, **options):
         raise AssertionError("trained anew")
 
-    monkeypatch.setattr("llpe.experiments.fit.train_split", refuse)
+    monkeypatch.setattr(import_module("llpe.experiments.fit"), "train_split", refuse)
     again = run_sweep("tiny", "Tiny blocks", lambda budget: TINY, context)
     assert [file.read_bytes() for file in again] == before
 
