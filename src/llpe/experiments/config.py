@@ -68,7 +68,11 @@ class ModelConfig(_Section):
 
 
 class TrainingConfig(_Section):
-    """Full-batch training; split i starts from seed + i."""
+    """How to train; split i starts from seed + i.
+
+    ``batch`` is the number of rows of a step, for models that see single rows (mlp): by default all, or 8192 where
+    there are more than 100 000 training rows. An epoch is one pass over all of them.
+    """
 
     optimizer: Literal["adam", "sgd"] = "adam"
     lr: float = Field(0.01, gt=0)
@@ -76,6 +80,7 @@ class TrainingConfig(_Section):
     weight_decay: float = Field(0.0, ge=0)
     epochs: int = Field(2000, ge=1)
     patience: int = Field(200, ge=1)
+    batch: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
 
 
@@ -100,7 +105,14 @@ class Config(_Section):
     @property
     def hash(self) -> str:
         """Eight hexadecimal digits that name this config."""
-        return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()[:8]
+        return hashlib.sha256(json.dumps(self.described(), sort_keys=True).encode()).hexdigest()[:8]
+
+    def described(self) -> dict[str, Any]:
+        """As nested dicts; ``batch`` only where it was chosen, so that names of results from before it still hold."""
+        tree = self.model_dump()
+        if tree["training"]["batch"] is None:
+            del tree["training"]["batch"]
+        return tree
 
     def make_encoding(self) -> Encoding:
         options = self.encoding.model_dump(exclude={"name"})

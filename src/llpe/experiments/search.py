@@ -180,7 +180,7 @@ class _Hunt:
             raise ConfigError(problems)
 
     def _hash(self) -> str:
-        description = {"config": self.base.model_dump(), "space": self.space}
+        description = {"config": self.base.described(), "space": self.space}
         description |= self.settings.model_dump(exclude={"trials", "storage", "space"})
         return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:8]
 

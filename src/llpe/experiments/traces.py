@@ -22,6 +22,7 @@ from llpe.laplacian import normalised_adjacency
 from llpe.sparse import multiply, torch_csr
 
 PICTURED = 2000  # nodes of a picture at most
+CLASSES = 16  # of which the energy is found at a time
 
 Traces = dict[str, dict[str, np.ndarray]]
 
@@ -56,13 +57,16 @@ def label_moments(graph: Graph, y: Tensor, count: int) -> np.ndarray:
     """
     trivial = torch.from_numpy(np.sqrt(graph.degree)).double()
     trivial /= trivial.norm().clamp_min(1e-300)
-    classes = y[y >= 0].unique()
-    labels = (y[:, None] == classes).double()
-    labels -= torch.outer(trivial, trivial @ labels)
-    labels /= labels.norm().clamp_min(1e-300)
-    start = labels.float()
-    terms = recurrence(partial(multiply, torch_csr(-normalised_adjacency(graph))), start, count)
-    return np.array([float((start * term).sum(dtype=torch.float64)) for term in terms])
+    operator = partial(multiply, torch_csr(-normalised_adjacency(graph)))
+    moments, energy = np.zeros(count), 0.0
+    for classes in y[y >= 0].unique().split(CLASSES):
+        labels = (y[:, None] == classes).double()
+        labels -= torch.outer(trivial, trivial @ labels)
+        energy += float(labels.square().sum())
+        start = labels.float()
+        terms = recurrence(operator, start, count)
+        moments += [float((start * term).sum(dtype=torch.float64)) for term in terms]
+    return moments / max(energy, 1e-300)
 
 
 def trace_predictions(data: Data, test: Tensor, logits: Tensor) -> dict[str, np.ndarray]:

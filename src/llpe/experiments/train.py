@@ -1,6 +1,6 @@
-"""Training one split: full batch, validation in eval mode, early stopping, test once.
+"""Training one split: full batch or rows in batches, validation in eval mode, early stopping, test once.
 
-After s = 0, 1, 2, … steps the model is judged on the validation nodes; the best weights (by the metric, ties by the
+After 0, 1, 2, … epochs the model is judged on the validation nodes; the best weights (by the metric, ties by the
 loss) are kept, and training ends ``patience`` judgements after the last improvement. Where a forward pass does the same
 in training as in evaluation (no dropout, no random sign flips), one pass serves both.
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -26,9 +27,10 @@ from llpe.data import NodeDataset, Split, sparse_features
 from llpe.encodings import Encoding
 from llpe.experiments.config import Config, TrainingConfig
 from llpe.experiments.traces import Curves, Traces, picture, pictured_nodes, trace_predictions
+from llpe.experiments.views import View, batch_of, batches, logits_of, rows_of
 from llpe.files import replacing
 from llpe.memory import peak_memory
-from llpe.models import Classifier, take_rows
+from llpe.models import Classifier
 
 CHECKPOINT_SECONDS = 5.0
 FEW_NODES = 1000
@@ -156,18 +158,6 @@ class _NotFiniteError(ArithmeticError):
     """The loss is NaN or infinite."""
 
 
-@dataclass(frozen=True)
-class _View:
-    """Rows of the graph to be scored: ``rows`` of ``data``; and their classes."""
-
-    data: Data
-    rows: Tensor | slice
-    target: Tensor
-
-    def of(self, logits: Tensor) -> Tensor:
-        return logits[self.rows]
-
-
 class _Run:
     """The state of one split in training."""
 
@@ -180,25 +170,28 @@ class _Run:
         self.model.encoding.meet(task.data)
         self.optimiser = make_optimiser(self.model, config.training)
         self.parameters = list(self.model.parameters())
-        self.train_view, self.val_view = self._views()
-        shared = self.train_view.data is self.val_view.data
-        self.one_pass = shared and _same_in_training(self.model, self.train_view.data)
+        self.batch = batch_of(config.training.batch, self.model, len(split.train))
+        self.one_pass = False
+        if self.batch is None:
+            self.train_view, self.val_view = self._views()
+            shared = self.train_view.data is self.val_view.data
+            self.one_pass = shared and _same_in_training(self.model, self.train_view.data)
         self.epoch = self.best_epoch = 0
         self.best = (-math.inf, -math.inf)
         self.best_state: dict[str, Tensor] = {}
         self.curves = Curves(config.training.epochs)
         self.traces: Traces = {}
 
-    def _views(self) -> tuple[_View, _View]:
+    def _views(self) -> tuple[View, View]:
         """What a step and a judgement look at: their own rows alone, where the model sees nothing else."""
         data, parts = self.task.data, (self.split.train, self.split.val)
         if not self.model.backbone.row_wise:
-            train, val = (_View(data, rows, data.y[rows]) for rows in parts)
+            train, val = (View(data, rows, data.y[rows]) for rows in parts)
         elif data.num_nodes < FEW_NODES:  # calls cost more than rows: both in one pass
             both, count = rows_of(data, torch.cat(parts)), len(parts[0])
-            train, val = (_View(both, rows, both.y[rows]) for rows in (slice(count), slice(count, None)))
+            train, val = (View(both, rows, both.y[rows]) for rows in (slice(count), slice(count, None)))
         else:
-            train, val = (_View(rows_of(data, rows), slice(None), data.y[rows]) for rows in parts)
+            train, val = (View(rows_of(data, rows), slice(None), data.y[rows]) for rows in parts)
         return train, val
 
     def epochs(self) -> Iterator[Progress]:
@@ -210,24 +203,32 @@ class _Run:
             yield self._judge(logits)
             if self.epoch >= settings.epochs or self.epoch - self.best_epoch >= settings.patience:
                 return
-            if logits is None:
-                logits = self.model.train()(self.train_view.data)
-            loss = nn.functional.cross_entropy(self.train_view.of(logits), self.train_view.target)
-            loss = loss + self.model.penalty(self.task.data)
-            self.curves.loss[self.epoch] = value = loss.item()
-            if not math.isfinite(value):
-                raise _NotFiniteError(f"the loss was {value} after {self.epoch} steps; try a smaller lr")
-            for parameter in self.parameters:
-                parameter.grad = None
-            loss.backward()
-            self.optimiser.step()
+            if self.batch is None:
+                mean = self._step(self.train_view, logits)
+            else:
+                views = batches(self.task.data, self.split.train, self.batch, shuffle=True)
+                mean = statistics.fmean(self._step(view) for view in views)
+            self.curves.loss[self.epoch] = mean
             self.epoch += 1
+
+    def _step(self, view: View, logits: Tensor | None = None) -> float:
+        """One step of the optimiser on the rows of a view; the loss before it."""
+        logits = self.model.train()(view.data) if logits is None else logits
+        loss = nn.functional.cross_entropy(view.of(logits), view.target)
+        loss = loss + self.model.penalty(self.task.data)
+        value = loss.item()
+        if not math.isfinite(value):
+            raise _NotFiniteError(f"the loss was {value} after {self.epoch} epochs; try a smaller lr")
+        for parameter in self.parameters:
+            parameter.grad = None
+        loss.backward()
+        self.optimiser.step()
+        return value
 
     @torch.no_grad()
     def _judge(self, logits: Tensor | None) -> Progress:
         """The score on the validation nodes, from the logits of this pass if it serves both."""
-        logits = self.model.eval()(self.val_view.data) if logits is None else logits
-        chosen, target = self.val_view.of(logits), self.val_view.target
+        chosen, target = self._val_scores(logits)
         self.curves.val[self.epoch] = val = score(self.task.metric, chosen, target)
         loss = nn.functional.cross_entropy(chosen, target).item() if val >= self.best[0] else math.inf
         if (val, -loss) > self.best:
@@ -236,12 +237,21 @@ class _Run:
                 self.best_state.setdefault(name, torch.empty_like(tensor)).copy_(tensor)
         return Progress(self.index, self.epoch, val, self.best[0], self.best_epoch)
 
+    def _val_scores(self, logits: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Output for the validation nodes, and their classes."""
+        if self.batch is not None:
+            rows, data = self.split.val, self.task.data
+            parts = [self.model.eval()(view.data) for view in batches(data, rows, self.batch)]
+            return torch.cat(parts), data.y[rows]
+        logits = self.model.eval()(self.val_view.data) if logits is None else logits
+        return self.val_view.of(logits), self.val_view.target
+
     def final_scores(self) -> tuple[float, float, float]:
         """Train, val and test score of the best weights: the only look at the test nodes."""
         self.model.load_state_dict(self.best_state)
         y = self.task.data.y
         with torch.no_grad():
-            logits = self.model.eval()(self.task.data)
+            logits = logits_of(self.model.eval(), self.task.data)
         parts = (self.split.train, self.split.val, self.split.test)
         train, val, test = (score(self.task.metric, logits[part], y[part]) for part in parts)
         self.traces["predictions"] = trace_predictions(self.task.data, self.split.test, logits)
@@ -278,12 +288,6 @@ class _Run:
         return float(saved["seconds"])
 
 
-def rows_of(data: Data, rows: Tensor) -> Data:
-    """The given rows of every node attribute, without edges; what belongs to the whole graph is left out."""
-    names = [name for name in data.node_attrs() if isinstance(data[name], Tensor)]
-    return Data(num_nodes=rows.numel(), **{name: take_rows(data[name], rows) for name in names})
-
-
 def make_optimiser(model: nn.Module, settings: TrainingConfig) -> torch.optim.Optimizer:
     """Adam, or SGD with momentum, in the fused form."""
     lr, decay = settings.lr, settings.weight_decay
@@ -318,4 +322,4 @@ def predict(model: Classifier, data: Data) -> Tensor:
     """Class probabilities of every row, in eval mode, shape (rows, num_classes)."""
     model = copy.copy(model).eval()
     with torch.no_grad():
-        return model(data).softmax(dim=1)
+        return logits_of(model, data).softmax(dim=1)
