@@ -18,6 +18,7 @@ ORDER = [
     "sparse",
     "laplacian",
     "chebyshev",
+    "filters",
     "cache",
     "walks",
     "solvers",

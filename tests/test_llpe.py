@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from llpe import LLPE, Graph, chebyshev, end_spectrum, full_spectrum, tiny
 from llpe.data.synthetic import sbm
-from llpe.encodings.llpe import LEVELS, heat_bank, minmax, penalty_parts, spectral_basis
+from llpe.encodings.llpe import LEVELS, minmax, penalty_parts, spectral_basis
 from llpe.graph import TINY
 from llpe.laplacian import normalised_adjacency
 from llpe.probes import draw
@@ -226,17 +226,6 @@ def test_heat_start_is_scaled_once_also_without_prepare_in_this_process():
     assert torch.equal(other.theta, before)
 
 
-def test_heat_bank_holds_low_and_high_passes():
-    response = chebyshev.basis(torch.linspace(0, 2, 5, dtype=torch.float64), 32) @ heat_bank(32, 6)
-    assert (response.diff(dim=0)[:, :3] < 1e-6).all()
-    assert (response.diff(dim=0)[:, 3:] > -1e-6).all()
-    assert torch.allclose(response[0, :3], torch.ones(3, dtype=torch.float64), atol=1e-6)  # e^0 at λ = 0
-    assert torch.allclose(response[:, 3:], response[:, :3].flip(0))
-    single = chebyshev.basis(torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64), 32) @ heat_bank(32, 1)
-    assert single[0] == pytest.approx(single[2])
-    assert single[1] < 0.1 * single[0]
-
-
 def test_response_is_the_filter_at_any_lambda():
     encoding = LLPE(3, order=10).double()
     grid = torch.linspace(0, 2, 33, dtype=torch.float64)
@@ -271,7 +260,7 @@ def data_basis(encoding, data):
         ({"dim": 48, "source": "probes"}, "`dim` must be probes × filters, a multiple of probes=32, got 48"),
         ({"dim": 32, "source": "probes", "scaling": "minmax"}, "`scaling` must be 'unit' with source='probes'"),
         ({"dim": 4, "scaling": "none"}, "`scaling` must be one of 'unit', 'minmax', got 'none'"),
-        ({"dim": 4, "start": "zero"}, "`start` must be one of 'uniform', 'heat', got 'zero'"),
+        ({"dim": 4, "start": "zero"}, "`start` must be one of 'uniform', 'heat', 'step', got 'zero'"),
         ({"dim": 4, "l1": -1.0}, "`l1` must be a finite number of at least 0"),
         ({"dim": 4, "l2": float("nan")}, "`l2` must be a finite number of at least 0"),
         ({"dim": 4, "seed": -1}, "`seed` must be an integer of at least 0"),

@@ -30,6 +30,7 @@ from torch_geometric.data import Data
 from llpe import chebyshev
 from llpe.cache import Cache
 from llpe.encodings.base import Encoding, check_choice, check_count, seeded
+from llpe.filters import BANKS
 from llpe.graph import Graph
 from llpe.probes import draw, probe_features
 from llpe.spectrum import Spectrum, directions, end_spectrum, full_spectrum
@@ -49,8 +50,9 @@ class LLPE(Encoding):
         k: with ``ends``, pairs from each end (default 64).
         probes: with ``probes``, how many (default 32); ``dim`` must be a multiple of it.
         start: how the filters begin: ``"uniform"`` draws Θ from ±1/√order as the paper does; ``"heat"`` is a bank of
-            low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels, scaled to unit variance on the first graph that is
-            seen. Default: ``heat`` with ``probes``, where random filters give noise, else ``uniform``.
+            low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels, ``"step"`` one of sharp cutoffs (for few large blocks;
+            needs a high order); banks are scaled to unit variance on the first graph that is seen. Default: ``heat``
+            with ``probes``, where random filters give noise, else ``uniform``.
         scaling: how eigenvectors enter: ``"unit"`` (one direction per eigenspace) or ``"minmax"`` (as published).
         l1, l2: coefficients of ‖W‖₁ and ‖W‖_F in :meth:`penalty`.
         seed: of the probes and of the initial filters.
@@ -78,7 +80,7 @@ class LLPE(Encoding):
         source: Literal["full", "ends", "probes"] = "full",
         k: int | None = None,
         probes: int | None = None,
-        start: Literal["uniform", "heat"] | None = None,
+        start: Literal["uniform", "heat", "step"] | None = None,
         scaling: Literal["unit", "minmax"] = "unit",
         l1: float = 0.0,
         l2: float = 0.0,
@@ -92,7 +94,7 @@ class LLPE(Encoding):
         self.k = _only_with("k", k, "ends", source, 64)
         self.probes = _only_with("probes", probes, "probes", source, 32)
         self.start = start or ("heat" if source == "probes" else "uniform")
-        check_choice("start", self.start, ("uniform", "heat"))
+        check_choice("start", self.start, ("uniform", *BANKS))
         if source == "probes" and scaling != "unit":
             raise ValueError(
                 "`scaling` must be 'unit' with source='probes', got 'minmax'. Probes have no eigenvectors."
@@ -131,7 +133,7 @@ l2=0.001, seed=0)
             if self.start == "uniform":
                 self.theta.uniform_(-(self.order**-0.5), self.order**-0.5)
             else:
-                self.theta.copy_(heat_bank(self.order, self.theta.size(1)))
+                self.theta.copy_(BANKS[self.start](self.order, self.theta.size(1)))
             self.started.fill_(self.start == "uniform")
 
     def fixed_arguments(self) -> dict[str, Any]:
@@ -158,7 +160,7 @@ l2=0.001, seed=0)
         return {"basis": True, "terms": self.l1 > 0, "gram": self.l2 > 0}[part]
 
     def meet(self, data: Data) -> None:
-        """Scales a ``heat`` start to unit variance on this data, once."""
+        """Scales a ``heat`` or ``step`` start to unit variance on this data, once."""
         if not self.started:
             with torch.no_grad():
                 rows = (self.fixed(data, "basis") @ self.theta.to(self.fixed(data, "basis").dtype)).flatten(0, -2)
@@ -241,20 +243,6 @@ def penalty_parts(value: np.ndarray, count: np.ndarray, order: int) -> dict[str,
     terms = torch.zeros(LEVELS, order, dtype=torch.float64)
     terms[: value.size] = torch.from_numpy(count)[:, None] * chebyshev.basis(torch.from_numpy(value), order)
     return {"terms": terms[None], "gram": gram[None]}
-
-
-def heat_bank(order: int, filters: int) -> Tensor:
-    """Chebyshev coefficients of low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels, shape (order, filters).
-
-    The times t are spread geometrically from 1 to order²/32, the sharpest that ``order`` terms resolve. A single
-    filter is the sum of one low and one high pass.
-    """
-    lows = max(1, (filters + 1) // 2)
-    sharpest = max(1.0, order**2 / 32)
-    times = np.geomspace(1.0, sharpest, lows) if lows > 1 else np.array([sharpest**0.5])
-    low = chebyshev.heat(times, order)
-    high = low * (-1.0) ** torch.arange(order, dtype=torch.float64)[:, None]
-    return low + high if filters == 1 else torch.cat([low, high[:, : filters - lows]], dim=1)
 
 
 def _only_with(name: str, value: int | None, wanted: str, source: str, default: int) -> int | None:
