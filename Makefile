@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench docs experiments clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ bench: $(READY)  ## every claim of speed or memory, measured
 
 docs: $(READY)  ## check that the documents' code runs
 	$(BIN)/python -m pytest -q tests/test_documents.py
+
+experiments: $(READY)  ## make docs/experiments.md anew from results/
+	$(BIN)/python -m llpe.report.experiments results docs/experiments.md
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
