@@ -78,7 +78,7 @@ def test_davis_kahan_holds_and_needs_its_root_of_two(small):
 
 def test_a_concentration_bound_that_is_too_small_is_noticed(small, monkeypatch):
     monkeypatch.setattr(concentration, "deviation_bound", lambda n, degree, delta=0.05: 0.5 * degree**-0.5)
-    assert "‖L−𝓛‖ / bound, degree n/2, worst graph" in failing(concentration.check_concentration(0))
+    assert "‖L−ℒ‖ / bound, degree n/2, worst graph" in failing(concentration.check_concentration(0))
 
 
 def test_wrong_chebyshev_coefficients_are_noticed(monkeypatch):

@@ -24,7 +24,7 @@ MANY_TICKS = 12
 def draw_statement(check: Check, path: str | Path) -> Path:
     """Draws the panels of a check side by side, its statement and verdict above them."""
     path = Path(path)
-    width = 5.6 * len(check.panels) if len(check.panels) > 1 else 7.2
+    width = 5.6 * len(check.panels) if len(check.panels) > 1 else 8.0
     figure = new_figure(width, 5.0)
     axes = figure.subplots(1, len(check.panels), squeeze=False)[0]
     for ax, panel in zip(axes, check.panels, strict=True):
@@ -49,7 +49,8 @@ def _draw(ax: Axes, panel: Panel) -> None:
         if series.look == "steps":
             ax.stairs(series.y, series.x, fill=True, color=colour, alpha=0.85, label=series.label)
         elif series.look == "points":
-            ax.scatter(series.x, series.y, s=5, color=colour, alpha=0.5, linewidths=0, label=series.label)
+            ax.scatter(series.x, series.y, s=5, color=colour, alpha=0.5, linewidths=0)
+            ax.scatter([], [], s=25, color=colour, label=series.label)
         elif series.look == "smooth":
             ax.plot(series.x, series.y, color=colour, linewidth=1.6, label=series.label)
         else:
@@ -63,10 +64,7 @@ def _draw(ax: Axes, panel: Panel) -> None:
     ax.set_xlabel(panel.xlabel, fontsize=10.5, color=INK)
     ax.set_ylabel(panel.ylabel, fontsize=10.5, color=INK)
     columns = 2 if len(panel.series) > 2 else 1
-    legend = ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), ncols=columns, fontsize=8.5, frameon=False)
-    for handle in legend.legend_handles:
-        if handle is not None:
-            handle.set_alpha(1)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), ncols=columns, fontsize=8.5, frameon=False)
 
 
 def _scales(ax: Axes, panel: Panel) -> None:
@@ -76,9 +74,15 @@ def _scales(ax: Axes, panel: Panel) -> None:
         ax.set_ylim(bottom=-0.08 if any(series.look == "steps" for series in panel.series) else -0.3)
     else:
         ax.set_yscale(panel.yscale)
+    low, high = ax.get_ylim()
+    if panel.yscale == "log" and high < 200 * low:  # powers of ten alone would leave the axis nearly empty
+        places = [digit * 10.0**power for power in range(-6, 7) for digit in (1, 2, 5)]
+        within = [place for place in places if low <= place <= high]
+        ax.set_yticks(within, [f"{place:g}" for place in within])
+        ax.set_ylim(low, high)
     if panel.xscale == "log":
         ax.set_xscale("log")
-        places = np.unique(np.concatenate([series.x for series in panel.series]))
-        if places.size <= MANY_TICKS:
-            ax.set_xticks(places, [f"{place:g}" for place in places])
+        where = np.unique(np.concatenate([series.x for series in panel.series]))
+        if where.size <= MANY_TICKS:
+            ax.set_xticks(where, [f"{place:g}" for place in where])
     ax.minorticks_off()

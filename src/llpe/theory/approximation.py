@@ -7,9 +7,8 @@ As U is orthogonal, ‖U_i − U_j‖ = √2 and
 
 If all eigenvalues are different, order n is enough and exact, for any r at all: polynomials of degree n − 1
 interpolate n values. A path shows it, as its eigenvalues 1 − cos(πj/(n−1)) are the extrema of T_(n−1). On other graphs
-that interpolation has huge coefficients, and in floating point the order must resolve the smallest gap between
-eigenvalues, M ≈ 2π/gap. Less than n is not enough: W has rank at most M, so by Eckart and Young ‖W − diag(√r)‖_F² ≥
-the sum of all but the M largest r(λ_k).
+that interpolation has huge coefficients, and floating point needs some orders more. Less than n is not enough: W has
+rank at most M, so by Eckart and Young ‖W − diag(√r)‖_F² ≥ the sum of all but the M largest r(λ_k).
 
 One filter does better. h(L) with h ≈ √r has the distances f_(h²), and | … | ≤ √2·max_k |h(λ_k) − √r(λ_k)|: the error
 of approximating one smooth function, which falls geometrically in M whatever n. U·W with one filter is h(L) applied to

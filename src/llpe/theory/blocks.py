@@ -3,9 +3,9 @@
 G(n, k, p, q) has k blocks of n/k nodes; a pair inside a block is an edge with probability p, a pair across with q.
 With Ā = E[A] and d the mean degree, the Laplacian of the mean is
 
-    𝓛 = I − Ā/d,   Ā = p inside blocks, q across, 0 on the diagonal,   d = (n/k − 1)p + (n − n/k)q.
+    ℒ = I − Ā/d,   Ā = p inside blocks, q across, 0 on the diagonal,   d = (n/k − 1)p + (n − n/k)q.
 
-𝓛 commutes with every permutation that respects the blocks, so its eigenspaces are the constants, the block-constant
+ℒ commutes with every permutation that respects the blocks, so its eigenspaces are the constants, the block-constant
 vectors of mean zero, and all that sums to zero in each block:
 
     0 (once),   μ = 1 − ((p − q)n/k − p)/d (k − 1 times),   1 + p/d (n − k times).
@@ -74,7 +74,7 @@ def informative_value(model: BlockModel) -> float:
 
 
 def gap(model: BlockModel) -> float:
-    """How far μ is from the nearest other eigenvalue of 𝓛.
+    """How far μ is from the nearest other eigenvalue of ℒ.
 
     NOTE[PAPER]: the paper takes |μ − 1|. Below 1 the other neighbour is the trivial eigenvalue 0, and p ≫ q brings μ
     near to it: the gap is min(μ, 1 − μ). At q = 0 it is zero, and the first nontrivial vectors are not determined.
@@ -84,7 +84,7 @@ def gap(model: BlockModel) -> float:
 
 
 def mean_laplacian(model: BlockModel, *, loops: bool) -> np.ndarray:
-    """𝓛 as a dense matrix, from its definition."""
+    """ℒ as a dense matrix, from its definition."""
     block = np.arange(model.n) * model.k // model.n
     mean = np.where(block[:, None] == block[None, :], model.p, model.q)
     if not loops:
@@ -112,7 +112,7 @@ class Sample:
     Attributes:
         first: its first nontrivial k eigenvectors, shape (n, k).
         last: its last k eigenvectors, the last one last, shape (n, k).
-        deviation: ‖L − 𝓛‖, the operator norm.
+        deviation: ‖L − ℒ‖, the operator norm.
         labels: the block of each node.
     """
 
@@ -132,7 +132,7 @@ def sample(model: BlockModel, seed: int) -> Sample:
 
 @lru_cache(maxsize=32)
 def sampled_deviation(model: BlockModel, seed: int) -> float:
-    """‖L − 𝓛‖ of one graph, without its eigenvectors."""
+    """‖L − ℒ‖ of one graph, without its eigenvectors."""
     return deviation(model, _draw(model, seed)[1], seed)
 
 
@@ -142,7 +142,7 @@ def _draw(model: BlockModel, seed: int) -> tuple[Data, Graph]:
 
 
 def deviation(model: BlockModel, graph: Graph, seed: int) -> float:
-    """‖L − 𝓛‖ by Lanczos, from below and to four digits; 𝓛 is applied by its blocks, never formed."""
+    """‖L − ℒ‖ by Lanczos, from below and to four digits; ℒ is applied by its blocks, never formed."""
     n, k, p, q, d = model.n, model.k, model.p, model.q, model.degree
     matrix = laplacian(graph)
 

@@ -1,10 +1,10 @@
 """Oliveira (2009), as the paper uses it: L stays near the Laplacian of the mean.
 
-    P( ‖L − 𝓛‖ ≤ 14·√(ln(4n/δ)/d) ) ≥ 1 − δ   with d the smallest *mean* degree, d ≥ C·ln n, n^(−c) ≤ δ ≤ 1/2.
+    P( ‖L − ℒ‖ ≤ 14·√(ln(4n/δ)/d) ) ≥ 1 − δ   with d the smallest *mean* degree, d ≥ C·ln n, n^(−c) ≤ δ ≤ 1/2.
 
 NOTE[PAPER]: the paper writes min(d_i) as if of the sampled graph. The theorem is about the smallest expected degree.
 
-How much it says: both matrices have their eigenvalues in [0, 2], up to p/d, so ‖L − 𝓛‖ ≤ 2 whatever the graph. The
+How much it says: both matrices have their eigenvalues in [0, 2], up to p/d, so ‖L − ℒ‖ ≤ 2 whatever the graph. The
 bound is below 2 only where d > 49·ln(4n/δ). At d = C·ln n it is a constant near 14/√C: for the sizes here it says
 nothing, while what is measured is about 2/√d.
 """
@@ -53,18 +53,18 @@ def check_concentration(seed: int = 0) -> Check:
     }
     return Check(
         "concentration",
-        "Concentration (Oliveira): ‖L − 𝓛‖ ≤ 14·√(ln(4n/δ)/d) with probability 1 − δ",
+        "Concentration (Oliveira): ‖L − ℒ‖ ≤ 14·√(ln(4n/δ)/d) with probability 1 − δ",
         (
-            Claim("‖L−𝓛‖ / bound, degree n/2, worst graph", worst_ratio(measured["dense"], bounds["dense"]), "≤", 1),
+            Claim("‖L−ℒ‖ / bound, degree n/2, worst graph", worst_ratio(measured["dense"], bounds["dense"]), "≤", 1),
             Claim(
-                "‖L−𝓛‖ / bound, degree 10·ln n, worst graph", worst_ratio(measured["sparse"], bounds["sparse"]), "≤", 1
+                "‖L−ℒ‖ / bound, degree 10·ln n, worst graph", worst_ratio(measured["sparse"], bounds["sparse"]), "≤", 1
             ),
             Claim("the bound at 1920 nodes, degree n/2, says something", bounds["dense"][-1], "≤", 2),
             Claim("the bound at degree 10·ln n says nothing", float(bounds["sparse"].min()), "≥", 2),
         ),
         printed="d is the smallest expected degree; below 49·ln(4n/δ) the bound is above 2 and empty",
         panels=(
-            Panel("degree 10·ln n", "nodes", "‖L − 𝓛‖", lines["sparse"], "log", "log"),
-            Panel("degree n/2", "nodes", "‖L − 𝓛‖", lines["dense"], "log", "log"),
+            Panel("degree 10·ln n", "nodes", "‖L − ℒ‖", lines["sparse"], "log", "log"),
+            Panel("degree n/2", "nodes", "‖L − ℒ‖", lines["dense"], "log", "log"),
         ),
     )

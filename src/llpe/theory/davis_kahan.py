@@ -39,7 +39,7 @@ def check_davis_kahan(seed: int = 0) -> Check:
     rho, distance = _swapped(eta)
     return Check(
         "davis-kahan",
-        "sin Θ theorem: eigenspaces turn by at most 2·√d·‖L − 𝓛‖/gap; ρ ≤ √2·‖sin Θ‖",
+        "sin Θ theorem: eigenspaces turn by at most 2·√d·‖L − ℒ‖/gap; ρ ≤ √2·‖sin Θ‖",
         (
             Claim("‖sin Θ‖ / bound, worst graph", worst_ratio(sines, limits), "≤", 1),
             Claim("ρ / √2·‖sin Θ‖, worst graph", worst_ratio(rhos, np.sqrt(2) * np.array(sines)), "≤", 1),

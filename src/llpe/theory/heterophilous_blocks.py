@@ -4,7 +4,7 @@ Because μ > 1 + p/d: the block vectors stand above the bulk.
 
 That the first do not: eigenvectors of L are orthogonal, so what the last k − 1 hold of the block vectors, the first
 cannot: ‖VᵀU_first‖² ≤ ‖sin Θ‖².
-NOTE[PAPER]: the paper argues with vectors that have two entries, one basis of the (n − k)-fold eigenspace of 𝓛. A
+NOTE[PAPER]: the paper argues with vectors that have two entries, one basis of the (n − k)-fold eigenspace of ℒ. A
 sampled L has other vectors, spread over all nodes, and every rotation of that basis is as good; the argument above
 needs none.
 """
@@ -17,7 +17,7 @@ from llpe.theory.recovery import SIZES, compare, counts, models
 HOMOPHILY = 0.02
 SMALL = 3.0  # C of C·ln n, too small for the theorem
 PRINTED = (
-    "the proof bounds a share of the nodes, 16(1−1/k)(‖L−𝓛‖/gap)², not their number; that the first fail follows from "
+    "the proof bounds a share of the nodes, 16(1−1/k)(‖L−ℒ‖/gap)², not their number; that the first fail follows from "
     "orthogonality, not from vectors of two entries"
 )
 

@@ -10,7 +10,7 @@ from llpe.theory.recovery import compare
 
 HOMOPHILY = 0.9
 PRINTED = (
-    "the proof bounds a share of the nodes, 16(1−1/k)(‖L−𝓛‖/gap)², not their number; the gap is min(μ, 1−μ), which "
+    "the proof bounds a share of the nodes, 16(1−1/k)(‖L−ℒ‖/gap)², not their number; the gap is min(μ, 1−μ), which "
     "p ≫ q closes from below"
 )
 

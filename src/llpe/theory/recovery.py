@@ -4,7 +4,7 @@ From a subspace to a count. Let V be the block vectors (orthonormal), Ṽ the ei
 ρ = ‖V − ṼQ‖_F. Rows of V of different blocks are √(2k/n) apart, so a node that is nearer to a wrong centre has moved
 by at least half of that, and each such node takes k/(2n) of ρ²:
 
-    misclassified ≤ (2n/k)·ρ² ≤ (4n/k)·‖sin Θ‖_F² ≤ 16·n·(1 − 1/k)·(‖L − 𝓛‖/gap)².
+    misclassified ≤ (2n/k)·ρ² ≤ (4n/k)·‖sin Θ‖_F² ≤ 16·n·(1 − 1/k)·(‖L − ℒ‖/gap)².
 
 NOTE[PAPER]: the paper bounds ρ by O(k^(3/2)) and reads it as a number of nodes. ρ never exceeds √(2(k−1)), and the
 chain above bounds a *share* of the nodes: with degrees C·ln n it falls with C and not with n. That the number itself
@@ -14,7 +14,7 @@ only of their sum. For small C it is false, though nothing in the printed proof 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Angles:
     Attributes:
         sine: ‖sin Θ‖_F.
         rho: ‖V − ṼQ‖_F.
-        limit: 2·√(k−1)·‖L − 𝓛‖/gap, what the sin Θ theorem allows for ``sine``.
+        limit: 2·√(k−1)·‖L − ℒ‖/gap, what the sin Θ theorem allows for ``sine``.
         leak: ‖VᵀU‖_F² for the k vectors U at the other end; at most ‖sin Θ‖_F², as eigenvectors are orthogonal.
     """
 
@@ -110,15 +110,20 @@ def compare(k: int, homophily: float, seed: int) -> tuple[tuple[Claim, ...], Pan
     size = 1 if k == 2 else k
     found = [[(counts(m, seed + s), angles(m, seed + s)) for s in range(SEEDS)] for m in models(k, homophily)]
     nodes = np.array(SIZES, dtype=np.float64)
-    number = {name: np.array([[getattr(c, name) for c, _ in row] for row in found]) for name in _fields(Counts)}
-    angle = {name: np.array([[getattr(a, name) for _, a in row] for row in found]) for name in _fields(Angles)}
+    number = {
+        name: np.array([[getattr(c, name) for c, _ in row] for row in found]) for name in ("right", "wrong", "nearest")
+    }
+    angle = {
+        name: np.array([[getattr(a, name) for _, a in row] for row in found])
+        for name in ("sine", "rho", "limit", "leak")
+    }
     by_rho = 2 * nodes[:, None] / k * angle["rho"] ** 2
     by_norm = 4 * nodes[:, None] / k * angle["limit"] ** 2
     lost = number["wrong"] / nodes[:, None]
     claims = (
         Claim(f"misclassified by the {right} {k - 1}, worst graph", number["right"].max(), "≤", k**1.5),
         Claim("nearest centre: misclassified / (2n/k)ρ²", worst_ratio(number["nearest"], by_rho), "≤", 1),
-        Claim("(2n/k)ρ² / 16n(1−1/k)(‖L−𝓛‖/gap)²", worst_ratio(by_rho, by_norm), "≤", 1),
+        Claim("(2n/k)ρ² / 16n(1−1/k)(‖L−ℒ‖/gap)²", worst_ratio(by_rho, by_norm), "≤", 1),
         Claim(f"share misclassified by the {wrong} {size}, best graph", lost.min(), "≥", 0.75 * (1 - 1 / k)),
         Claim(
             f"block energy in the {wrong} {k} / ‖sin Θ‖²", worst_ratio(angle["leak"], angle["sine"] ** 2), "≤", 1 + 1e-6
@@ -128,13 +133,9 @@ def compare(k: int, homophily: float, seed: int) -> tuple[tuple[Claim, ...], Pan
         curve(f"{right} {k - 1}, worst graph", nodes, number["right"].max(axis=1)),
         curve(f"{wrong} {size}, best graph", nodes, number["wrong"].min(axis=1)),
         bound("(2n/k)·ρ², ρ measured", nodes, by_rho.max(axis=1)),
-        bound("Davis–Kahan, ‖L − 𝓛‖ measured", nodes, by_norm.max(axis=1)),
+        bound("Davis–Kahan, ‖L − ℒ‖ measured", nodes, by_norm.max(axis=1)),
         bound("k^(3/2)", nodes, np.full(nodes.size, k**1.5)),
         bound("guessing", nodes, (1 - 1 / k) * nodes),
     )
     title = f"{'p ≫ q' if low else 'q ≫ p'}, k = {k}, degree {CONSTANT:.0f}·ln n"
     return claims, Panel(title, "nodes", "misclassified nodes", lines, "log", "symlog")
-
-
-def _fields(kind: type) -> list[str]:
-    return [field.name for field in fields(kind)]
