@@ -74,5 +74,5 @@ def test_the_interval_is_that_of_a_share_and_follows_its_seed():
 
 def test_without_a_graph_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(Context, "load", lambda self, name: None)
-    with pytest.raises(ValueError, match="local-homophily must have a graph, got none"):
+    with pytest.raises(ValueError, match="local-homophily must have a graph, got no benchmark"):
         find_study("local-homophily").run(Context("standard", tmp_path, tmp_path))
