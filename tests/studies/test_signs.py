@@ -72,5 +72,5 @@ def test_all_draws_of_all_arms_are_written(tmp_path, monkeypatch):
 
 def test_without_a_graph_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(Context, "load", lambda self, name: None)
-    with pytest.raises(ValueError, match="signs must have a graph, got none"):
+    with pytest.raises(ValueError, match="signs must have a graph, got no benchmark"):
         find_study("signs").run(Context("standard", tmp_path, tmp_path))
