@@ -57,7 +57,7 @@ def run(seed: int) -> list[Check]:
     from llpe.cli.progress import progress
     from llpe.theory import CHECKS
 
-    checks = []
+    checks: list[Check] = []
     with progress() as screen:
         bar = screen.add("verify", total=len(CHECKS))
         for name, check in CHECKS.items():

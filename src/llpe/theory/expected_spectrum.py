@@ -34,7 +34,7 @@ def check_expected_spectrum(seed: int = 0) -> Check:
         matrix = laplacian(Graph.from_data(data)).toarray()
         sampled[model] = np.linalg.eigvalsh(matrix)
         shifts.append(np.abs(sampled[model] - known).max())
-        deviations.append(np.linalg.norm(matrix - mean, 2))
+        deviations.append(float(np.linalg.norm(matrix - mean, 2)))
     return Check(
         "expected-spectrum",
         "Eqs. 12 and 27: the mean Laplacian has the eigenvalues 0, 1 and kq/(p+(k−1)q)",

@@ -55,7 +55,7 @@ def check_proposition_1(seed: int = 0) -> Check:
                 counts.append(blocks.misclassified(blocks.cluster(encoding, k), data.y.numpy()))
                 miss = np.linalg.norm(encoding - vectors[:, chosen])
                 gains[chosen, np.arange(k - 1)] -= 1
-                identity.append(abs(miss - np.linalg.norm(gains)))
+                identity.append(float(abs(miss - np.linalg.norm(gains))))
             worst.append((k, counts[-2]))
             lines.append(curve(f"k = {k}: misclassified", ORDERS, counts))
         lines.append(bound("k^(3/2), k = 4", ORDERS, [8.0] * len(ORDERS)))

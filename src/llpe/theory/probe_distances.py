@@ -67,7 +67,7 @@ def check_probes(seed: int = 0) -> Check:
         "probes",
         "Probes: ‖P_i − P_j‖² = f_r²·(1 ± √(2/R)), all pairs within 2√(x/R) + 2x/R",
         (
-            Claim("worst pair's relative error / bound", worst_ratio(list(worst.values()), [limits] * 2), "≤", 1),
+            Claim("worst pair's relative error / bound", worst_ratio(np.array(list(worst.values())), limits), "≤", 1),
             Claim("root mean square relative error / √(2/R), largest", relative.max(), "≤", 1.25),
             Claim("the same, smallest", relative.min(), "≥", 0.8),
             Claim("|slope of the error against R + ½|, logarithmic", abs(slope + 0.5), "≤", 0.06),
