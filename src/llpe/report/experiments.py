@@ -174,8 +174,7 @@ def _searches(path: Path) -> Grid:
 
 
 def _figure_section(folder: Path, name: str, home: Path) -> Iterator[str]:
-    picture = folder / f"{name}.png"
-    if picture.is_file():
+    for picture in sorted([*folder.glob(f"{name}.png"), *folder.glob(f"{name}-*.png")]):
         yield f"![{FIGURES[name]}]({os.path.relpath(picture, home)})"
     yield (folder / f"{name}.md").read_text(encoding="utf-8").strip()
 

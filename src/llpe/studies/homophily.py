@@ -114,7 +114,7 @@ def attachment_sweep(budget: Budget) -> Sweep:
 
 
 SMALL_MODEL: dict[str, Any] = {"name": "mlp", "hidden": 32}
-SMALL_TRAINING: dict[str, Any] = {"lr": 0.01, "weight_decay": 5e-4, "epochs": 300, "patience": 60}
+SMALL_TRAINING: dict[str, Any] = {"lr": 0.01, "weight_decay": 5e-4, "epochs": 300, "patience": 100}
 
 
 def _whole(budget: Budget, panels: tuple[Panel, ...], chosen: dict[str, dict[str, Any]]) -> Sweep:
