@@ -72,7 +72,7 @@ function fillVersus(section) {
 // ---- figures: each a function from its place on the page to traces and a layout
 
 const layoutOf = (more) => {
-  const axis = { gridcolor: variable("--line"), zerolinecolor: variable("--line"), linecolor: variable("--faint"), automargin: true };
+  const axis = { gridcolor: variable("--line"), zerolinecolor: variable("--line"), linecolor: variable("--faint"), automargin: true, exponentformat: "power" };
   return {
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
