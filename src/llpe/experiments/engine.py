@@ -126,9 +126,16 @@ def _stop(workers: list[Any]) -> None:
             worker.terminate()
 
 
+def _interrupt_once(*_: object) -> None:
+    """Ctrl-C reaches a worker twice, from the terminal and from :func:`_stop`; the second must not break the save."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def _work(train: Train, pending: list[int], taken: Any, done: Any, threads: int, parent: int) -> None:
     """A worker: takes splits until there are none, and ends when its parent does."""
     torch.set_num_threads(threads)
+    signal.signal(signal.SIGINT, _interrupt_once)
 
     def put(message: object) -> None:
         done.put(pickle.dumps(message))  # as bytes: torch would pass tensors through files of a process that may end
