@@ -37,13 +37,14 @@ def draw_statement(check: Check, path: str | Path) -> Path:
 
 def _draw(ax: Axes, panel: Panel) -> None:
     measured = allowed = 0
+    colours: dict[str, str] = {}  # a bound that begins like a measured series, up to the comma, has its colour
     for series in panel.series:
         if series.look == "bound":
-            ax.plot(
-                series.x, series.y, color=INK, linewidth=1.2, dashes=DASHES[allowed % len(DASHES)], label=series.label
-            )
+            colour, dashes = colours.get(series.label.partition(",")[0], INK), DASHES[allowed % len(DASHES)]
+            ax.plot(series.x, series.y, color=colour, linewidth=1.2, dashes=dashes, label=series.label)
             allowed += 1
             continue
+        colours[series.label.partition(",")[0]] = COLOURS[measured % len(COLOURS)]
         colour, marker = COLOURS[measured % len(COLOURS)], MARKERS[measured % len(MARKERS)]
         measured += 1
         if series.look == "steps":

@@ -107,7 +107,10 @@ def compare(k: int, homophily: float, seed: int) -> tuple[tuple[Claim, ...], Pan
     """The claims about one end of homophily, and their figure: the worst of ``SEEDS`` graphs of each size."""
     low = homophily > 0.5
     right, wrong = ("first", "last") if low else ("last", "first")
-    size = 1 if k == 2 else k
+    if k == 2:
+        right, wrong = f"{right} eigenvector", f"{wrong} eigenvector"
+    else:
+        right, wrong = f"{right} {k - 1}", f"{wrong} {k}"
     found = [[(counts(m, seed + s), angles(m, seed + s)) for s in range(SEEDS)] for m in models(k, homophily)]
     nodes = np.array(SIZES, dtype=np.float64)
     number = {
@@ -121,17 +124,20 @@ def compare(k: int, homophily: float, seed: int) -> tuple[tuple[Claim, ...], Pan
     by_norm = 4 * nodes[:, None] / k * angle["limit"] ** 2
     lost = number["wrong"] / nodes[:, None]
     claims = (
-        Claim(f"misclassified by the {right} {k - 1}, worst graph", number["right"].max(), "≤", k**1.5),
+        Claim(f"misclassified by the {right}, worst graph", number["right"].max(), "≤", k**1.5),
         Claim("nearest centre: misclassified / (2n/k)ρ²", worst_ratio(number["nearest"], by_rho), "≤", 1),
         Claim("(2n/k)ρ² / 16n(1−1/k)(‖L−ℒ‖/gap)²", worst_ratio(by_rho, by_norm), "≤", 1),
-        Claim(f"share misclassified by the {wrong} {size}, best graph", lost.min(), "≥", 0.75 * (1 - 1 / k)),
+        Claim(f"share misclassified by the {wrong}, best graph", lost.min(), "≥", 0.75 * (1 - 1 / k)),
         Claim(
-            f"block energy in the {wrong} {k} / ‖sin Θ‖²", worst_ratio(angle["leak"], angle["sine"] ** 2), "≤", 1 + 1e-6
+            f"block energy in {k} of the other end / ‖sin Θ‖²",
+            worst_ratio(angle["leak"], angle["sine"] ** 2),
+            "≤",
+            1 + 1e-6,
         ),
     )
     lines = (
-        curve(f"{right} {k - 1}, worst graph", nodes, number["right"].max(axis=1)),
-        curve(f"{wrong} {size}, best graph", nodes, number["wrong"].min(axis=1)),
+        curve(f"{right}, worst graph", nodes, number["right"].max(axis=1)),
+        curve(f"{wrong}, best graph", nodes, number["wrong"].min(axis=1)),
         bound("(2n/k)·ρ², ρ measured", nodes, by_rho.max(axis=1)),
         bound("Davis–Kahan, ‖L − ℒ‖ measured", nodes, by_norm.max(axis=1)),
         bound("k^(3/2)", nodes, np.full(nodes.size, k**1.5)),
