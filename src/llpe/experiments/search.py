@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import optuna
 
 FIRST_EPOCHS = 50
+BLIND_TRIALS = 8  # before a model of the past is trusted
 WAIT_SECONDS = 2.0
 GUESSES, REPEATS = 3, 100  # draws by the model of the past, then blindly, after which a space counts as exhausted
 
@@ -257,8 +258,8 @@ class _Hunt:
             seed = [self.settings.seed, index, attempt]
             number = int(hashlib.sha256(json.dumps(seed).encode()).hexdigest()[:8], 16)
             guess = attempt < GUESSES  # a good model of the past proposes what it knows: then draw blindly
-            samplers = optuna.samplers
-            self.study.sampler = samplers.TPESampler(seed=number) if guess else samplers.RandomSampler(seed=number)
+            model = optuna.samplers.TPESampler(seed=number, n_startup_trials=BLIND_TRIALS)
+            self.study.sampler = model if guess else optuna.samplers.RandomSampler(seed=number)
             trial = self.study.ask()
             for key, choices in self.space.items():
                 trial.suggest_categorical(key, [encode(choice) for choice in choices])

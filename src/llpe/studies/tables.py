@@ -113,8 +113,8 @@ def plan_of(budget: str, num_nodes: int, model: str) -> tuple[SearchConfig, int]
     if budget == "quick":
         return SearchConfig(trials=2), 3
     if model == "gt" and num_nodes > 1000:
-        return SearchConfig(trials=2), 10
-    return SearchConfig(trials=8 if num_nodes < 1000 else 6 if num_nodes < 5000 else 4), 10
+        return SearchConfig(trials=4), 10
+    return SearchConfig(trials=24 if num_nodes < 1000 else 20 if num_nodes < 5000 else 12), 10
 
 
 def run_table(name: str, context: Context) -> list[Path]:
