@@ -28,11 +28,12 @@ lint: $(READY)  ## style and types
 bench: $(READY)  ## every claim of speed or memory, measured
 	$(BIN)/python benchmarks/run.py
 
-docs: $(READY)  ## check that the documents' code runs
-	$(BIN)/python -m pytest -q tests/test_documents.py
+docs: $(READY)  ## check that the documents' code runs, then build the site into site/
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/test_documents.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 experiments: $(READY)  ## make docs/experiments.md anew from results/
 	$(BIN)/python -m llpe.report.experiments results docs/experiments.md
 
-clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+clean:  ## remove the virtual environment, the site and caches
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache
