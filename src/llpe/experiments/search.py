@@ -16,11 +16,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,15 +32,14 @@ from llpe.experiments.fit import Tell, train_in
 from llpe.experiments.runs import RunFolder
 from llpe.experiments.spaces import PATIENCE, PRESETS, Space, assignments, encode, replaced, space_of
 from llpe.experiments.train import Task, make_task
+from llpe.experiments.trials import Method, Pruner, Trial, Trials
 from llpe.files import replacing
 
 if TYPE_CHECKING:
     import optuna
 
 FIRST_EPOCHS = 50
-BLIND_TRIALS = 8  # before a model of the past is trusted
 WAIT_SECONDS = 2.0
-GUESSES, REPEATS = 3, 100  # draws by the model of the past, then blindly, after which a space counts as exhausted
 
 
 class BusyError(RuntimeError):
@@ -63,23 +60,13 @@ class SearchConfig(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    method: Literal["tpe", "grid"] = "tpe"
+    method: Method = "tpe"
     trials: int | None = Field(None, ge=1)
-    pruner: Literal["halving", "median", "none"] = "halving"
+    pruner: Pruner = "halving"
     preset: Literal["paper", "authors"] = "paper"
     space: dict[str, list[Any]] = {}
     storage: str | None = None
     seed: int = Field(0, ge=0)
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One setting and what came of it: ``complete``, ``pruned`` or ``failed`` with a reason."""
-
-    choice: dict[str, Any]
-    state: str
-    val: float | None
-    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -123,11 +110,11 @@ def search(
         on_progress: told the progress of any split, a few times a second.
     """
     hunt = _Hunt(dataset, raw, settings, Path(root), workers, on_progress)
-    with hunt.locked():
-        finished = hunt.finished()
-        while len(finished) < hunt.total and (trial := hunt.next_trial(len(finished))) is not None:
-            hunt.judge(trial)
-            finished = hunt.finished()
+    with hunt.locked() as trials:
+        finished = trials.finished()
+        while len(finished) < hunt.total and (trial := trials.draw()) is not None:
+            hunt.judge(trial, trials)
+            finished = trials.finished()
             if on_trial is not None:
                 on_trial(len(finished), hunt.total, finished[-1])
         return hunt.conclude(finished)
@@ -201,86 +188,26 @@ class _Hunt:
         return resolve(assign(self.raw, assignments(choice))).model_copy(update={"data": self.dataset.fingerprint})
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Holds the search folder, opens its study and takes up what was interrupted."""
-        import optuna
-
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
+    def locked(self) -> Iterator[Trials]:
+        """Holds the search folder and opens its trials."""
         self.path.mkdir(parents=True, exist_ok=True)
+        settings = self.settings
         try:
             with FileLock(self.path / ".lock", timeout=WAIT_SECONDS):
-                storage = self.settings.storage or f"sqlite:///{self.path / 'study.db'}"
-                self.study = optuna.create_study(
-                    study_name=self.path.name,
-                    storage=storage,
-                    direction="maximize",
-                    load_if_exists=True,
-                    pruner=_pruner(self.settings.pruner),
-                )
-                self._write("search.toml", _describe(self.base, self.settings, self.space))
-                self._take_up()
-                yield
+                storage = settings.storage or f"sqlite:///{self.path / 'study.db'}"
+                self._write("search.toml", _describe(self.base, settings, self.space))
+                name, first = self.path.name, self.default()
+                yield Trials(name, storage, self.space, first, settings.method, settings.pruner, settings.seed)
         except Timeout:
             raise BusyError(f"{self.path} is being searched by another process. Wait for it, or stop it.") from None
 
-    def _take_up(self) -> None:
-        """Trials that were running when a process ended are queued again; their run folders are still there."""
-        import optuna
-
-        for trial in self.study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
-            self.study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-            if trial.params.keys() == self.space.keys():
-                self.study.enqueue_trial(trial.params)
-
-    def finished(self) -> list[Trial]:
-        """All trials that ended by themselves, in order."""
-        out = []
-        for trial in self.study.get_trials(deepcopy=False):
-            state = {"COMPLETE": "complete", "PRUNED": "pruned"}.get(trial.state.name)
-            reason = trial.user_attrs.get("reason")
-            if state is not None or reason is not None:
-                out.append(Trial(dict(trial.params), state or "failed", trial.user_attrs.get("val"), reason))
-        return out
-
-    def next_trial(self, index: int) -> optuna.Trial | None:
-        """Trial number ``index``, with settings not tried before; None when there are none left."""
-        import optuna
-
-        known = {json.dumps(trial.choice, sort_keys=True) for trial in self.finished()}
-        waiting = self.study.get_trials(states=(optuna.trial.TrialState.WAITING,))
-        if not waiting and index == 0:
-            self.study.enqueue_trial(self.default())
-        elif not waiting and self.settings.method == "grid":
-            every = (dict(zip(self.space, map(encode, c), strict=True)) for c in product(*self.space.values()))
-            left = (choice for choice in every if json.dumps(choice, sort_keys=True) not in known)
-            self.study.enqueue_trial(next(left))
-        for attempt in range(REPEATS):
-            seed = [self.settings.seed, index, attempt]
-            number = int(hashlib.sha256(json.dumps(seed).encode()).hexdigest()[:8], 16)
-            guess = attempt < GUESSES  # a good model of the past proposes what it knows: then draw blindly
-            model = optuna.samplers.TPESampler(seed=number, n_startup_trials=BLIND_TRIALS)
-            self.study.sampler = model if guess else optuna.samplers.RandomSampler(seed=number)
-            trial = self.study.ask()
-            for key, choices in self.space.items():
-                trial.suggest_categorical(key, [encode(choice) for choice in choices])
-            if json.dumps(trial.params, sort_keys=True) not in known:
-                return trial
-            self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
-        return None
-
-    def judge(self, trial: optuna.Trial) -> None:
+    def judge(self, trial: optuna.Trial, trials: Trials) -> None:
         """Trains a trial step by step until it is complete, pruned or has failed."""
-        import optuna
-
-        states = optuna.trial.TrialState
         config = self.config(trial.params)
-        trial.set_user_attr("hash", config.hash)
         folder = RunFolder(self.path / "trials" / config.hash, config)
-        began = time.perf_counter()
-        steps = self.steps()
+        task, steps = self.task(config), self.steps()
         with folder.locked():
             for step, (count, pause) in enumerate(steps, start=1):
-                task = self.task(config)
                 outcomes = train_in(
                     folder,
                     self.dataset,
@@ -293,18 +220,13 @@ class _Hunt:
                 )
                 failed = [outcome for outcome in outcomes if outcome.status == "failed"]
                 if failed:
-                    trial.set_user_attr("reason", f"split {failed[0].split}: {failed[0].reason}")
-                    self.study.tell(trial, state=states.FAIL)
+                    trials.fail(trial, f"split {failed[0].split}: {failed[0].reason}")
                     return
                 value = fmean(outcome.val or 0.0 for outcome in outcomes)
                 trial.set_user_attr("val", value)
-                trial.set_user_attr("seconds", round(time.perf_counter() - began, 1))
-                if step < len(steps):
-                    trial.report(value, step)
-                    if trial.should_prune():
-                        self.study.tell(trial, state=states.PRUNED)
-                        return
-        self.study.tell(trial, value)
+                if step < len(steps) and not trials.judged(trial, value, step):
+                    return
+        trials.complete(trial, value)
 
     def steps(self) -> list[tuple[int, int | None]]:
         """(splits, epochs) after which a trial is judged; the last is all splits to their end."""
@@ -349,14 +271,6 @@ class _Hunt:
     def _write(self, name: str, text: str) -> None:
         with replacing(self.path / name) as partial:
             partial.write_text(text)
-
-
-def _pruner(name: str) -> optuna.pruners.BasePruner:
-    import optuna
-
-    if name == "halving":
-        return optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=3)
-    return optuna.pruners.MedianPruner(n_startup_trials=3) if name == "median" else optuna.pruners.NopPruner()
 
 
 def _describe(base: Config, settings: SearchConfig, space: Space) -> str:
