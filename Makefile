@@ -28,7 +28,8 @@ lint: $(READY)  ## style and types
 bench: $(READY)  ## every claim of speed or memory, measured
 	$(BIN)/python benchmarks/run.py
 
-docs: $(READY)  ## check that the documents' code runs, then build the site into site/
+docs: $(READY)  ## write the page of encodings, check that the documents' code runs, build the site into site/
+	$(BIN)/python docs/zoo.py
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/test_documents.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 

@@ -38,12 +38,19 @@ class Encoding(nn.Module, ABC):
         invariances: what of the eigenvectors the fixed part does not depend on: ``sign``, ``basis``.
         from_spectrum: the fixed part is a cheap function of a spectrum that is cached itself, so it is not stored.
         graph_parts: the parts that have a row per graph; all others have a row per node.
+        needs, keeps, cost: for the documents, what ``prepare`` computes for a graph of n nodes, the size of what it
+            leaves on data, and the time it takes.
+        reference: where the encoding comes from.
     """
 
     name: ClassVar[str]
     invariances: frozenset[str] = frozenset()
     from_spectrum: ClassVar[bool] = False
     graph_parts: ClassVar[frozenset[str]] = frozenset()
+    needs: str = "nothing"
+    keeps: str = "n × 0"
+    cost: str = "nothing"
+    reference: ClassVar[str] = ""
 
     def __init__(self, dim: int, seed: int) -> None:
         super().__init__()

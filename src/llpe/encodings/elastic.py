@@ -41,6 +41,10 @@ class ElasticPE(LinearEncoding):
     name = "elastic"
     part = "potentials"
     invariances = frozenset({"sign", "basis"})
+    needs = "the pseudo-inverse of D − A"
+    keeps = "n × n"
+    cost = "O(n³), by Cholesky"
+    reference = "Liu et al., 2023, as in Ito et al., 2025"
 
     def __init__(self, dim: int, *, width: int | None = None, seed: int = 0) -> None:
         super().__init__(dim, width, seed)

@@ -36,6 +36,11 @@ from llpe.probes import draw, probe_features
 from llpe.spectrum import Spectrum, directions, end_spectrum, full_spectrum
 
 LEVELS = 2048  # distinct eigenvalues that ‖W‖₁ sees; more are merged with their neighbours
+NEEDS_KEEPS_COST = {
+    "full": ("all eigenpairs", "n × order", "O(n³), by LAPACK"),
+    "ends": ("the first k and the last k eigenpairs", "n × order", "iterations · (edges + n·k), by Lanczos"),
+    "probes": ("T_m(L̃)S, no eigenvector", "n × probes × order", "order · probes · edges, sparse products"),
+}
 SMALL = 1e-8  # relative range below which an eigenvector counts as constant
 
 
@@ -71,6 +76,7 @@ class LLPE(Encoding):
     name = "llpe"
     started: Tensor
     graph_parts = frozenset({"terms", "gram"})
+    reference = "Ito et al., Learning Laplacian Positional Encodings for Heterophilous Graphs, AISTATS 2025"
 
     def __init__(
         self,
@@ -91,6 +97,7 @@ class LLPE(Encoding):
         check_choice("source", source, ("full", "ends", "probes"))
         check_choice("scaling", scaling, ("unit", "minmax"))
         self.order, self.source, self.scaling = order, source, scaling
+        self.needs, self.keeps, self.cost = NEEDS_KEEPS_COST[source]
         self.k = _only_with("k", k, "ends", source, 64)
         self.probes = _only_with("probes", probes, "probes", source, 32)
         self.start = start or ("heat" if source == "probes" else "uniform")

@@ -28,6 +28,11 @@ from llpe.spectrum import end_spectrum, full_spectrum
 class LPEFirst(LinearEncoding):
     """The first ``k`` nontrivial eigenvectors, projected to ``dim`` columns.
 
+    Args:
+        dim: width of the output.
+        k: number of eigenvectors; a column that a small graph does not have is zero.
+        seed: fixes signs and bases of the eigenvectors, and the initial projection.
+
     Example:
         >>> from llpe.graph import tiny
         >>> encoding = LPEFirst(4, k=2)
@@ -38,6 +43,10 @@ class LPEFirst(LinearEncoding):
     name = "lpe-fk"
     part = "vectors"
     from_spectrum = True
+    needs = "the first k + 1 eigenpairs"
+    keeps = "n × k"
+    cost = "iterations · (edges + n·k), by Lanczos"
+    reference = "Dwivedi and Bresson, A Generalization of Transformer Networks to Graphs, 2021"
 
     def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
         check_count("k", k)
@@ -61,6 +70,11 @@ class LPELast(LinearEncoding):
 
     Not among the paper's encodings, but what its Theorem 2 is about.
 
+    Args:
+        dim: width of the output.
+        k: number of eigenvectors; a column that a small graph does not have is zero.
+        seed: fixes signs and bases of the eigenvectors, and the initial projection.
+
     Example:
         >>> from llpe.graph import tiny
         >>> encoding = LPELast(4, k=2)
@@ -71,6 +85,10 @@ class LPELast(LinearEncoding):
     name = "lpe-lk"
     part = "vectors"
     from_spectrum = True
+    needs = "the last k eigenpairs"
+    keeps = "n × k"
+    cost = "iterations · (edges + n·k), by Lanczos"
+    reference = "the counterpart of lpe-fk at the other end of the spectrum"
 
     def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
         check_count("k", k)
@@ -90,6 +108,11 @@ class LPEEnds(LinearEncoding):
 
     On a graph with fewer than 2k nontrivial eigenvectors each of them appears once.
 
+    Args:
+        dim: width of the output.
+        k: number of eigenvectors from each end; a column that a small graph does not have is zero.
+        seed: fixes signs and bases of the eigenvectors, and the initial projection.
+
     Example:
         >>> from llpe.graph import tiny
         >>> encoding = LPEEnds(4, k=2)
@@ -100,6 +123,10 @@ class LPEEnds(LinearEncoding):
     name = "lpe-flk"
     part = "vectors"
     from_spectrum = True
+    needs = "the first k + 1 and the last k eigenpairs"
+    keeps = "n × 2k"
+    cost = "iterations · (edges + n·k), by Lanczos"
+    reference = "a baseline of Ito et al., 2025"
 
     def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
         check_count("k", k)
@@ -136,6 +163,10 @@ class LPEFull(LinearEncoding):
     name = "lpe-full"
     part = "vectors"
     from_spectrum = True
+    needs = "all eigenpairs"
+    keeps = "n × n"
+    cost = "O(n³), by LAPACK"
+    reference = "a baseline of Ito et al., 2025"
 
     def __init__(self, dim: int, *, width: int | None = None, seed: int = 0) -> None:
         super().__init__(dim, width, seed)

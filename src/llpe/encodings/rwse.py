@@ -20,6 +20,11 @@ from llpe.walks import return_probabilities
 class RWSE(LinearEncoding):
     """The probabilities that a walk is back after 1 … ``steps`` steps, projected to ``dim`` columns.
 
+    Args:
+        dim: width of the output.
+        steps: length of the longest walk.
+        seed: fixes the initial projection.
+
     Example:
         >>> from llpe.graph import tiny
         >>> encoding = RWSE(4, steps=8)
@@ -30,6 +35,10 @@ class RWSE(LinearEncoding):
     name = "rwse"
     part = "returns"
     invariances = frozenset({"sign", "basis"})
+    needs = "the diagonals of (D⁻¹A)^m"
+    keeps = "n × steps"
+    cost = "steps/2 · n · edges, sparse times dense"
+    reference = "Dwivedi et al., Graph Neural Networks with Learnable Structural and Positional Representations, 2022"
 
     def __init__(self, dim: int, *, steps: int = 16, seed: int = 0) -> None:
         check_count("steps", steps)

@@ -1,0 +1,99 @@
+"""Writes docs/encodings.md from the classes: ``python docs/zoo.py``. A test holds the page to the classes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from llpe.cli.listing import encodings
+from llpe.encodings import ENCODINGS, Encoding
+
+PAGE = Path(__file__).parent / "encodings.md"
+HEAD = """\
+<!-- Made from the classes by `python docs/zoo.py`: change those, not this page. -->
+
+# The encodings
+
+Every encoding is an `nn.Module` with the same four names: `prepare` computes what has no parameters, once per graph;
+`forward` gives `[rows, dim]`; `penalty` is what to add to the loss; `dim` is the width. `make_encoding(name, dim=…)`
+builds one by name. [Which one should I use?](which-encoding.md) · [Adding one](adding-an-encoding.md)
+
+```python
+from llpe import make_encoding, tiny
+from llpe.encodings import ENCODINGS
+
+for name in ENCODINGS:
+    encoding = make_encoding(name, dim=8)
+    data = encoding.prepare(tiny("grid"))
+    assert encoding(data).shape == (12, encoding.dim)
+```
+
+*Invariant to* sign or basis means: given other signs, or another basis of a repeated eigenvalue, by the eigensolver,
+the encoding is the same; the tests check it, and that the others are not. Those are deterministic too, because
+[our spectra](spectra.md) fix both by seed. `llpe` with `scaling="minmax"`, the published form, is invariant to neither.
+*Keeps* is the size of what `prepare` leaves on the data, *cost* its time.
+"""
+
+
+def variants(kind: type[Encoding]) -> Iterator[tuple[str, Encoding]]:
+    """The encoding as it is by default, and once for each source if it has several."""
+    sources = get_args(get_type_hints(kind.__init__).get("source"))
+    for source in sources:
+        yield f"`{kind.name}`, `{source}`", kind(32, source=source)  # type: ignore[call-arg]
+    if not sources:
+        yield f"`{kind.name}`", kind(32)  # type: ignore[call-arg]
+
+
+def table() -> list[str]:
+    lines = ["| encoding | invariant to | keeps | cost of `prepare` |", "|---|---|---|---|"]
+    for kind in ENCODINGS.values():
+        for title, encoding in variants(kind):
+            lines.append(f"| {title} | {invariant(encoding)} | {encoding.keeps} | {encoding.cost} |")
+    return lines
+
+
+def invariant(encoding: Encoding) -> str:
+    return ", ".join(word for word in ("sign", "basis") if word in encoding.invariances) or "–"
+
+
+def section(row: dict[str, Any]) -> list[str]:
+    """One encoding: what it is, formula, arguments, what it needs, where it comes from."""
+    kind = ENCODINGS[row["name"]]
+    lines = [f"## {row['name']}", "", f"`{kind.__name__}`: {row['what']}.", "", f"    {row['formula']}", ""]
+    for title, encoding in variants(kind):
+        source = title.partition(", ")[2]
+        lines.append(f"- {source + ': needs' if source else 'Needs'} {encoding.needs}; keeps {encoding.keeps}.")
+    described = arguments(kind)
+    lines += ["", "| argument | default | |", "|---|---|---|"]
+    for name, default in row["options"].items():
+        shown = "" if default == "..." else f"`{default!r}`"
+        lines.append(f"| `{name}` | {shown} | {described.get(name, '')} |")
+    return [*lines, "", *([f"*From:* {kind.reference}.", ""] if kind.reference else [])]
+
+
+def arguments(kind: type[Encoding]) -> dict[str, str]:
+    """What the docstring of the class says about each argument."""
+    found = re.search(r"^Args:\n(.*?)(?:\n\n|\Z)", inspect.getdoc(kind) or "", flags=re.MULTILINE | re.DOTALL)
+    entries = re.findall(
+        r"^    ([\w, ]+): (.*?)(?=^    \w|\Z)", found.group(1) if found else "", flags=re.M | re.DOTALL
+    )
+    texts = {}
+    for names, text in entries:
+        words = " ".join(text.replace("``", "`").split()).replace("|", "\\|")
+        texts |= dict.fromkeys(names.split(", "), re.sub(r":\w+:`", "`", words))
+    return texts
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [HEAD, *table(), ""]
+    for row in encodings():
+        lines += section(row)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
