@@ -185,9 +185,10 @@ def write(name: str, done: dict[Cell, tuple[Run, Found]], context: Context) -> l
 def _results(done: dict[Cell, tuple[Run, Found]], command: str) -> Iterator[Result]:
     paper = paper_numbers()
     scores = {cell: {r["split"]: 100 * r["test"] for r in run.reports} for cell, (run, _) in done.items()}
+    means = {cell: round(statistics.fmean(each.values()), 2) for cell, each in scores.items()}  # ranked as printed
     for cell, (run, found) in done.items():
         mine = scores[cell]
-        rivals = {c.encoding: statistics.fmean(s.values()) for c, s in scores.items() if _same_group(c, cell)}
+        rivals = {other.encoding: mean for other, mean in means.items() if _same_group(other, cell)}
         baseline = scores.get(Cell(cell.dataset, cell.model, BASELINE))
         published = paper.get(
             Cell(cell.dataset, cell.model, "llpe" if cell.encoding == "llpe-minmax" else cell.encoding)
@@ -197,7 +198,7 @@ def _results(done: dict[Cell, tuple[Run, Found]], command: str) -> Iterator[Resu
             cell.model,
             cell.encoding,
             run.metric or "",
-            round(statistics.fmean(mine.values()), 2),
+            means[cell],
             round(statistics.stdev(mine.values()), 2) if len(mine) > 1 else None,
             len(mine),
             None if baseline is None or cell.encoding == BASELINE else wins(mine, baseline),
