@@ -13,9 +13,9 @@ from llpe.encodings import ENCODINGS, Encoding
 
 PAGE = Path(__file__).parent / "encodings.md"
 HEAD = """\
-<!-- Made from the classes by `python docs/zoo.py`: change those, not this page. -->
-
 # The encodings
+
+<!-- Made from the classes by `python docs/zoo.py`: change those, not this page. -->
 
 Every encoding is an `nn.Module` with the same four names: `prepare` computes what has no parameters, once per graph;
 `forward` gives `[rows, dim]`; `penalty` is what to add to the loss; `dim` is the width. `make_encoding(name, dim=…)`
