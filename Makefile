@@ -31,7 +31,7 @@ bench: $(READY)  ## every claim of speed or memory, measured
 docs: $(READY)  ## write the page of encodings, check that the documents' code runs, build the site into site/
 	$(BIN)/python docs/zoo.py
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/test_documents.py
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 experiments: $(READY)  ## make docs/experiments.md anew from results/
 	$(BIN)/python -m llpe.report.experiments results docs/experiments.md
