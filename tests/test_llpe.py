@@ -237,11 +237,30 @@ def test_response_is_the_filter_at_any_lambda():
 
 def test_probes_share_their_filters():
     data = tiny("grid")
-    encoding = LLPE(12, order=8, source="probes", probes=4)
+    encoding = LLPE(12, order=8, source="probes", probes=4, rows="plain")
     assert encoding.theta.shape == (8, 3)
     pe = encoding(encoding.prepare(data)).view(12, 4, 3)
     basis = data_basis(encoding, data)
     assert torch.allclose(pe[:, 2, 1], basis[:, 2] @ encoding.theta[:, 1], atol=1e-6)
+
+
+def test_unit_rows_keep_directions_and_have_mean_square_one():
+    data = tiny("grid")
+    plain = LLPE(12, order=8, source="probes", probes=4, rows="plain")
+    unit = LLPE(12, order=8, source="probes", probes=4)
+    assert unit.rows == "unit"
+    p, u = (e(e.prepare(data)).view(12, 4, 3) for e in (plain, unit))
+    torch.testing.assert_close(u.square().mean(dim=1), torch.ones(12, 3))
+    torch.testing.assert_close(u, p / p.square().mean(dim=1, keepdim=True).sqrt())
+    assert LLPE(3, source="probes", probes=1).rows == "plain"  # of a single number only the sign would be left
+
+
+def test_a_row_of_zeros_has_a_finite_gradient():
+    data = tiny("no-edges")
+    encoding = LLPE(4, order=8, source="probes", probes=4, start="uniform")
+    encoding.theta.data.zero_()
+    encoding(encoding.prepare(data)).sum().backward()
+    assert torch.isfinite(encoding.theta.grad).all()
 
 
 def data_basis(encoding, data):
@@ -256,6 +275,7 @@ def data_basis(encoding, data):
         ({"dim": 4, "source": "middle"}, "`source` must be one of 'full', 'ends', 'probes', got 'middle'"),
         ({"dim": 4, "source": "ends", "k": 0}, "`k` must be an integer of at least 1"),
         ({"dim": 4, "k": 8}, "`k` must be left out with source='full', got 8"),
+        ({"dim": 4, "rows": "unit"}, "`rows` must be 'plain' with source='full', got 'unit'"),
         ({"dim": 4, "probes": 8}, "`probes` must be left out with source='full', got 8"),
         ({"dim": 48, "source": "probes"}, "`dim` must be probes × filters, a multiple of probes=32, got 48"),
         ({"dim": 32, "source": "probes", "scaling": "minmax"}, "`scaling` must be 'unit' with source='probes'"),

@@ -18,12 +18,12 @@ from llpe import chebyshev
 def heat_bank(order: int, filters: int) -> Tensor:
     """Low passes e^(−tλ) and high passes e^(−t(2−λ)), shape (order, filters).
 
-    The times t are spread geometrically from 1 to order²/32, the sharpest that ``order`` terms resolve. A single
-    filter is the sum of one low and one high pass.
+    The times t are spread geometrically up to order²/8, about the sharpest that ``order`` terms resolve: the series of
+    e^(−tλ) falls as e^(−m²/2t). A single filter is the sum of one low and one high pass.
     """
     lows = max(1, (filters + 1) // 2)
-    sharpest = max(1.0, order**2 / 32)
-    times = np.geomspace(1.0, sharpest, lows) if lows > 1 else np.array([sharpest**0.5])
+    sharpest = max(1.0, order**2 / 8)
+    times = np.geomspace(1.0, sharpest, lows + 1)[1:]
     return _mirrored(chebyshev.heat(times, order), filters)
 
 

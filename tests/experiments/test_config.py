@@ -19,6 +19,7 @@ def test_every_default_is_spelled_out():
         "probes": None,
         "start": "uniform",
         "scaling": "unit",
+        "rows": "plain",
         "l1": 0.0,
         "l2": 0.0,
         "seed": 0,

@@ -35,6 +35,7 @@ from llpe.graph import Graph
 from llpe.probes import draw, probe_features
 from llpe.spectrum import Spectrum, directions, end_spectrum, full_spectrum
 
+FAINT = 1e-12  # mean square below which a row is left as it is
 LEVELS = 2048  # distinct eigenvalues that ‖W‖₁ sees; more are merged with their neighbours
 NEEDS_KEEPS_COST = {
     "full": ("all eigenpairs", "n × order", "O(n³), by LAPACK"),
@@ -59,6 +60,9 @@ class LLPE(Encoding):
             needs a high order); banks are scaled to unit variance on the first graph that is seen. Default: ``heat``
             with ``probes``, where random filters give noise, else ``uniform``.
         scaling: how eigenvectors enter: ``"unit"`` (one direction per eigenspace) or ``"minmax"`` (as published).
+        rows: with ``probes``, ``"unit"`` scales what a filter gives a node, one number for each probe, to mean square
+            1: its direction says where the node is, its length how well connected. ``"plain"`` keeps the length, and
+            with it the distances of :mod:`llpe.probes`. Default: ``unit`` with two probes or more, else ``plain``.
         l1, l2: coefficients of ‖W‖₁ and ‖W‖_F in :meth:`penalty`.
         seed: of the probes and of the initial filters.
 
@@ -88,6 +92,7 @@ class LLPE(Encoding):
         probes: int | None = None,
         start: Literal["uniform", "heat", "step"] | None = None,
         scaling: Literal["unit", "minmax"] = "unit",
+        rows: Literal["plain", "unit"] | None = None,
         l1: float = 0.0,
         l2: float = 0.0,
         seed: int = 0,
@@ -102,6 +107,10 @@ class LLPE(Encoding):
         self.probes = _only_with("probes", probes, "probes", source, 32)
         self.start = start or ("heat" if source == "probes" else "uniform")
         check_choice("start", self.start, ("uniform", *BANKS))
+        self.rows = rows or ("unit" if (self.probes or 1) > 1 else "plain")
+        check_choice("rows", self.rows, ("plain", "unit"))
+        if self.rows == "unit" and source != "probes":
+            raise ValueError(f"`rows` must be 'plain' with source={source!r}, got 'unit'. Only probes have directions.")
         if source == "probes" and scaling != "unit":
             raise ValueError(
                 "`scaling` must be 'unit' with source='probes', got 'minmax'. Probes have no eigenvectors."
@@ -126,8 +135,8 @@ class LLPE(Encoding):
 
         Example:
             >>> LLPE.as_published(penalty=0.001)
-            LLPE(dim=128, order=64, source='full', k=None, probes=None, start='uniform', scaling='minmax', l1=0.001, \
-l2=0.001, seed=0)
+            LLPE(dim=128, order=64, source='full', k=None, probes=None, start='uniform', scaling='minmax', \
+rows='plain', l1=0.001, l2=0.001, seed=0)
         """
         return cls(dim, order=order, scaling="minmax", start="uniform", l1=penalty, l2=penalty, seed=seed)
 
@@ -178,7 +187,10 @@ l2=0.001, seed=0)
     def forward(self, data: Data) -> Tensor:
         basis = self.fixed(data, "basis")
         self.meet(data)
-        return (basis @ self.theta.to(basis.dtype)).flatten(1)
+        filtered = basis @ self.theta.to(basis.dtype)
+        if self.rows == "unit":
+            filtered = filtered * (filtered.square().mean(dim=1, keepdim=True) + FAINT).rsqrt()
+        return filtered.flatten(1)
 
     def penalty(self, data: Data) -> Tensor:
         """l1·‖W‖₁ + l2·‖W‖_F of the gains W = T(λ̃)Θ over the spectrum of each graph in ``data``, added up.

@@ -35,6 +35,9 @@ from llpe.data.synthetic import GENERATORS
 from llpe.encodings import ENCODINGS, Encoding, make_encoding
 from llpe.models import VARIANTS, Classifier, backbone_options
 
+# Keys that were added later, with the value that leaves all as it was.
+LATER = (("training", "batch", None), ("encoding", "rows", "plain"))
+
 
 class ConfigError(ValueError):
     """Everything that is wrong with a config, one line each."""
@@ -108,10 +111,11 @@ class Config(_Section):
         return hashlib.sha256(json.dumps(self.described(), sort_keys=True).encode()).hexdigest()[:8]
 
     def described(self) -> dict[str, Any]:
-        """As nested dicts; ``batch`` only where it was chosen, so that names of results from before it still hold."""
+        """As nested dicts, without later additions where they change nothing: names of earlier results still hold."""
         tree = self.model_dump()
-        if tree["training"]["batch"] is None:
-            del tree["training"]["batch"]
+        for section, key, unchanged in LATER:
+            if key in tree[section] and tree[section][key] == unchanged:
+                del tree[section][key]
         return tree
 
     def make_encoding(self) -> Encoding:
