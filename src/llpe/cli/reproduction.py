@@ -33,7 +33,7 @@ def reproduce(
     Beyond:   signs (how much the arbitrary signs of eigenvectors matter)
 
     \b
-    Budgets:  quick     smaller graphs, fewer splits, no search: minutes
+    Budgets:  quick     smaller graphs, fewer splits, hardly any search: minutes
               standard  the paper's graphs and splits, a budgeted search
               paper     the paper's whole grid: days
 

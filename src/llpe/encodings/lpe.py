@@ -12,7 +12,7 @@ components apart and stay. Columns that a small graph does not have are zero.
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import torch
 from torch import Tensor
@@ -24,8 +24,25 @@ from llpe.graph import Graph
 from llpe.spectrum import end_spectrum, full_spectrum
 
 
+class _FromEnds(LinearEncoding):
+    """What ``k`` eigenvectors from one end or both have in common."""
+
+    part = "vectors"
+    from_spectrum = True
+    cost = "iterations · (edges + n·k), by Lanczos"
+    ends: ClassVar[int] = 1  # how many ends k eigenvectors are taken from
+
+    def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
+        check_count("k", k)
+        super().__init__(dim, self.ends * k, seed)
+        self.k = k
+
+    def fixed_arguments(self) -> dict[str, Any]:
+        return {"k": self.k, "seed": self.seed}
+
+
 @final
-class LPEFirst(LinearEncoding):
+class LPEFirst(_FromEnds):
     """The first ``k`` nontrivial eigenvectors, projected to ``dim`` columns.
 
     Args:
@@ -41,20 +58,9 @@ class LPEFirst(LinearEncoding):
     """
 
     name = "lpe-fk"
-    part = "vectors"
-    from_spectrum = True
     needs = "the first k + 1 eigenpairs"
     keeps = "n × k"
-    cost = "iterations · (edges + n·k), by Lanczos"
     reference = "Dwivedi and Bresson, A Generalization of Transformer Networks to Graphs, 2021"
-
-    def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
-        check_count("k", k)
-        super().__init__(dim, k, seed)
-        self.k = k
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"k": self.k, "seed": self.seed}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         spectrum = end_spectrum(graph, first=self.k + 1, seed=self.seed, cache=cache)
@@ -63,7 +69,7 @@ class LPEFirst(LinearEncoding):
 
 
 @final
-class LPELast(LinearEncoding):
+class LPELast(_FromEnds):
     """The last ``k`` eigenvectors, projected to ``dim`` columns: what tells classes apart where neighbours differ.
 
     On a graph of at most k nodes each of its eigenvectors appears once, the trivial one too.
@@ -83,27 +89,16 @@ class LPELast(LinearEncoding):
     """
 
     name = "lpe-lk"
-    part = "vectors"
-    from_spectrum = True
     needs = "the last k eigenpairs"
     keeps = "n × k"
-    cost = "iterations · (edges + n·k), by Lanczos"
     reference = "the counterpart of lpe-fk at the other end of the spectrum"
-
-    def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
-        check_count("k", k)
-        super().__init__(dim, k, seed)
-        self.k = k
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"k": self.k, "seed": self.seed}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         return {"vectors": padded(end_spectrum(graph, last=self.k, seed=self.seed, cache=cache).vectors, self.k)}
 
 
 @final
-class LPEEnds(LinearEncoding):
+class LPEEnds(_FromEnds):
     """The first ``k`` nontrivial and the last ``k`` eigenvectors, projected to ``dim`` columns.
 
     On a graph with fewer than 2k nontrivial eigenvectors each of them appears once.
@@ -121,20 +116,10 @@ class LPEEnds(LinearEncoding):
     """
 
     name = "lpe-flk"
-    part = "vectors"
-    from_spectrum = True
+    ends = 2
     needs = "the first k + 1 and the last k eigenpairs"
     keeps = "n × 2k"
-    cost = "iterations · (edges + n·k), by Lanczos"
     reference = "a baseline of Ito et al., 2025"
-
-    def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
-        check_count("k", k)
-        super().__init__(dim, 2 * k, seed)
-        self.k = k
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"k": self.k, "seed": self.seed}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         spectrum = end_spectrum(graph, first=self.k + 1, last=self.k, seed=self.seed, cache=cache)

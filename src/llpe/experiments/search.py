@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ from llpe.data import NodeDataset, make_splits
 from llpe.experiments.config import Config, ConfigError, assign, resolve
 from llpe.experiments.fit import Tell, train_in
 from llpe.experiments.runs import RunFolder
-from llpe.experiments.spaces import PATIENCE, PRESETS, Space, assignments, encode, replaced, space_of
+from llpe.experiments.spaces import PATIENCE, Space, assignments, encode, replaced, space_of
 from llpe.experiments.train import Task, make_task
 from llpe.experiments.trials import Method, Pruner, Trial, Trials
 from llpe.files import replacing
@@ -140,10 +141,7 @@ class _Hunt:
         preset = space_of(settings.preset, encoding.name, getattr(encoding, "source", None))
         self.space = replaced(preset, settings.space)
         self._check_space()
-        sizes = [len(choices) for choices in self.space.values()]
-        self.size = 1
-        for size in sizes:
-            self.size *= size
+        self.size = math.prod(len(choices) for choices in self.space.values())
         whole = self.size if settings.method == "grid" else 16
         self.total = min(settings.trials or whole, self.size)
         self.splits = make_splits(
@@ -236,11 +234,9 @@ class _Hunt:
 
     def task(self, config: Config) -> Task:
         """The prepared graph of a config; the last one is kept, as many trials share it."""
-        encoding = config.make_encoding()
-        parts = [part for part in ("basis", "terms", "gram") if config.encoding.name == "llpe" and encoding.uses(part)]
-        key = json.dumps([config.encoding.name, encoding.fixed_arguments(), parts], default=str)
+        key = config.encoding.model_dump_json()
         if key not in self.tasks:
-            self.tasks = {key: make_task(self.dataset, encoding)}
+            self.tasks = {key: make_task(self.dataset, config.make_encoding())}
         return self.tasks[key]
 
     def conclude(self, finished: list[Trial]) -> Found:
@@ -278,6 +274,3 @@ def _describe(base: Config, settings: SearchConfig, space: Space) -> str:
     lines = [f"config = {json.dumps(base.hash)}", ""]
     lines += [f"{key} = {json.dumps(value)}" for key, value in settings.model_dump(exclude={"space"}).items() if value]
     return "\n".join([*lines, "", "[space]", *(f"{json.dumps(key)} = {json.dumps(c)}" for key, c in space.items()), ""])
-
-
-__all__ = ["PRESETS", "BusyError", "Found", "SearchConfig", "Trial", "search", "take_search"]

@@ -10,9 +10,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 from llpe.report.collect import Run
+from llpe.report.results import ranks
 
 MISSING = "–"
 
@@ -209,13 +211,8 @@ def _average_rank(
     """Ties share the mean of their places."""
     if not datasets:
         return None
-    total = 0.0
-    for name in datasets:
-        mine = means[label, name]
-        above = sum(means[other, name] > mine for other in rows)
-        level = sum(means[other, name] == mine for other in rows)
-        total += above + (level + 1) / 2
-    return total / len(datasets)
+    places = [ranks({other: means[other, name] for other in rows})[label] for name in datasets]
+    return fmean(places)
 
 
 def _remarks(runs: Sequence[Run], labels: Sequence[str]) -> list[str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Budget = Literal["quick", "standard", "paper"]
 BUDGETS: dict[Budget, str] = {
-    "quick": "smaller graphs, fewer splits, no search: minutes",
+    "quick": "smaller graphs, fewer splits, hardly any search: minutes",
     "standard": "the paper's graphs and splits, a budgeted search",
     "paper": "the paper's whole grid",
 }
