@@ -18,7 +18,7 @@ from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
 from llpe.experiments import ConfigError, RunFolder, fit, load_encoding, predict, resolve, run
 from llpe.experiments import engine as engine_module
 from llpe.experiments import train as train_module
-from llpe.experiments.train import _same_in_training, make_task, score, train_split
+from llpe.experiments.train import make_task, score, train_split
 
 QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
 
@@ -128,29 +128,6 @@ def test_patience_ends_training_and_the_best_weights_are_kept():
     assert outcome.epochs - outcome.best_epoch == 7
     assert outcome.epochs < 500
     assert outcome.val == max(seen) == seen[outcome.best_epoch]
-
-
-def test_one_pass_serves_both_only_where_training_is_like_evaluation():
-    dataset = load_graph("sbm:n=60")
-    for changes, expected in (
-        ({}, True),
-        ({"model": {"dropout": 0.5}}, False),
-        ({"encoding": {"name": "san", "order": None}}, False),
-    ):
-        raw = {"dataset": "sbm:n=60", "encoding": {"dim": 8}, "model": {"hidden": 8}}
-        for section, values in changes.items():
-            raw[section] |= {key: value for key, value in values.items() if value is not None}
-        config = resolve(raw)
-        task = make_task(dataset, config.make_encoding())
-        assert _same_in_training(config.make_classifier(10, 2), task.data) == expected
-
-
-def test_one_pass_and_two_give_the_same_training(monkeypatch):
-    data = sbm(n=120, seed=1)
-    one = fit(data, splits=1, **QUICK).outcomes[0]
-    monkeypatch.setattr(train_module, "_same_in_training", lambda model, data: False)
-    two = fit(data, splits=1, **QUICK).outcomes[0]
-    assert (one.test, one.best_epoch, one.epochs) == (two.test, two.best_epoch, two.epochs)
 
 
 def test_a_split_whose_loss_is_not_finite_fails_alone(tmp_path):

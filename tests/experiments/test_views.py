@@ -1,4 +1,4 @@
-"""Rows in batches: the same learning, the same output, and resuming bit for bit."""
+"""The rows looked at: in batches, or no more than are asked for, learning is the same; and resuming bit for bit."""
 
 import numpy as np
 import pytest
@@ -104,3 +104,42 @@ def test_batches_are_refused_where_nodes_see_each_other(ready):
 def test_a_batch_left_out_does_not_change_the_name_of_a_run():
     assert "batch" not in config_of().described()["training"]
     assert config_of().hash != config_of(batch=8).hash
+
+
+def shares(model, dropout, few, monkeypatch, encoding="llpe"):
+    """How a split trains and what its steps share, where graphs of ``few`` nodes count as few."""
+    monkeypatch.setattr(views, "FEW_NODES", few)
+    own = {"dim": 8} | ({"order": 16} if encoding == "llpe" else {"k": 8} if encoding == "san" else {})
+    raw = RAW | {"encoding": {"name": encoding, **own}, "model": {"name": model, "hidden": 8, "dropout": dropout}}
+    graph, config = load_graph(RAW["dataset"]), resolve(raw)
+    task, split = make_task(graph, config.make_encoding()), make_splits(graph, count=1)[0]
+    outcome = train_split(task, split, 0, config)
+    classifier = config.make_classifier(task.num_features, task.num_classes)
+    return outcome, views.look(classifier.train(), task.data, split).share
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+@pytest.mark.parametrize("model", ["mlp", "sage", "gcn", "gt", "GAT"])
+def test_looking_at_few_rows_and_sharing_passes_change_no_training(model, few, monkeypatch):
+    outcome, share = shares(model, 0.0, few, monkeypatch)
+    assert share == ("nothing" if (model, few) == ("mlp", 0) else "scores")
+    monkeypatch.setattr(views, "same_in_training", lambda model, forward: False)
+    plain, share = shares(model, 0.0, 1000, monkeypatch)
+    assert share == "nothing"
+    assert (outcome.test, outcome.best_epoch, outcome.epochs) == (plain.test, plain.best_epoch, plain.epochs)
+    np.testing.assert_allclose(outcome.traces["curves"]["loss"], plain.traces["curves"]["loss"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("model", ["sage", "gt"])
+def test_with_dropout_the_states_before_it_are_shared_and_training_is_bit_for_bit_the_same(model, monkeypatch):
+    outcome, share = shares(model, 0.5, 0, monkeypatch)
+    assert share == "states"
+    monkeypatch.setattr(views, "same_in_training", lambda model, forward: False)
+    plain, share = shares(model, 0.5, 0, monkeypatch)
+    assert share == "nothing"
+    assert all(torch.equal(outcome.state[name], plain.state[name]) for name in plain.state)
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+def test_an_encoding_that_draws_at_random_in_training_shares_nothing(few, monkeypatch):
+    assert shares("sage", 0.0, few, monkeypatch, encoding="san")[1] == "nothing"

@@ -44,6 +44,22 @@ def test_width_and_rows_are_kept_and_finite(name: str, variant: str, graph: str)
 
 @every_backbone
 @every_variant
+@pytest.mark.parametrize("layers", [1, 2])
+def test_rows_asked_for_are_those_of_the_whole_in_value_and_gradient(name: str, variant: str, layers: int) -> None:
+    data, rows = tiny("grid"), torch.tensor([5, 0, 3])
+    backbone = make(name, variant, layers=layers)
+    for weight in (None, torch.rand(data.num_edges)) if name in BACKBONES else (None,):
+        h = states(data.num_nodes).requires_grad_()
+        some = backbone(h, data.edge_index, weight, rows)
+        whole = backbone(h, data.edge_index, weight)[rows]
+        torch.testing.assert_close(some, whole)
+        target = states(len(rows), seed=2)
+        grads = [torch.autograd.grad((each * target).sum(), [h, *backbone.parameters()]) for each in (some, whole)]
+        torch.testing.assert_close(*grads, atol=1e-5, rtol=1e-4)
+
+
+@every_backbone
+@every_variant
 def test_gradients_reach_every_parameter_and_the_input(name: str, variant: str) -> None:
     data = tiny("grid")
     backbone = make(name, variant)

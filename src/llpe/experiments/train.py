@@ -1,8 +1,8 @@
 """Training one split: full batch or rows in batches, validation in eval mode, early stopping, test once.
 
 After 0, 1, 2, … epochs the model is judged on the validation nodes; the best weights (by the metric, ties by the
-loss) are kept, and training ends ``patience`` judgements after the last improvement. Where a forward pass does the same
-in training as in evaluation (no dropout, no random sign flips), one pass serves both.
+loss) are kept, and training ends ``patience`` judgements after the last improvement. Where a forward pass, or its first
+part, does the same in training as in evaluation (no dropout, no random sign flips), it is done once for both.
 
 A checkpoint holds all that the future depends on, random generator included: a resumed split ends with the same bits.
 """
@@ -27,13 +27,12 @@ from llpe.data import NodeDataset, Split, sparse_features
 from llpe.encodings import Encoding
 from llpe.experiments.config import Config, TrainingConfig
 from llpe.experiments.traces import Curves, Traces, picture, pictured_nodes, trace_predictions
-from llpe.experiments.views import View, batch_of, batches, logits_of, rows_of
+from llpe.experiments.views import View, batch_of, batches, logits_of, look, rows_of
 from llpe.files import replacing
 from llpe.memory import peak_memory
 from llpe.models import Classifier
 
 CHECKPOINT_SECONDS = 5.0
-FEW_NODES = 1000
 
 
 @dataclass(frozen=True)
@@ -171,51 +170,34 @@ class _Run:
         self.optimiser = make_optimiser(self.model, config.training)
         self.parameters = list(self.model.parameters())
         self.batch = batch_of(config.training.batch, self.model, len(split.train))
-        self.one_pass = False
-        if self.batch is None:
-            self.train_view, self.val_view = self._views()
-            shared = self.train_view.data is self.val_view.data
-            self.one_pass = shared and _same_in_training(self.model, self.train_view.data)
+        self.looks = look(self.model, task.data, split) if self.batch is None else None
         self.epoch = self.best_epoch = 0
         self.best = (-math.inf, -math.inf)
         self.best_state: dict[str, Tensor] = {}
         self.curves = Curves(config.training.epochs)
         self.traces: Traces = {}
 
-    def _views(self) -> tuple[View, View]:
-        """What a step and a judgement look at: their own rows alone, where the model sees nothing else."""
-        data, parts = self.task.data, (self.split.train, self.split.val)
-        if not self.model.backbone.row_wise:
-            train, val = (View(data, rows, data.y[rows]) for rows in parts)
-        elif data.num_nodes < FEW_NODES:  # calls cost more than rows: both in one pass
-            both, count = rows_of(data, torch.cat(parts)), len(parts[0])
-            train, val = (View(both, rows, both.y[rows]) for rows in (slice(count), slice(count, None)))
-        else:
-            train, val = (View(rows_of(data, rows), slice(None), data.y[rows]) for rows in parts)
-        return train, val
-
     def epochs(self) -> Iterator[Progress]:
         """Judges and steps in turn, until patience or epochs run out; yields after each judgement."""
         settings = self.settings
         self.model.train()
         while True:
-            logits = self.model(self.train_view.data) if self.one_pass else None
-            yield self._judge(logits)
+            begun = None if self.looks is None else self.looks.begin(self.model)
+            yield self._judge(begun)
             if self.epoch >= settings.epochs or self.epoch - self.best_epoch >= settings.patience:
                 return
-            if self.batch is None:
-                mean = self._step(self.train_view, logits)
+            self.model.train()
+            if self.looks is not None:
+                mean = self._step(*self.looks.scores(self.looks.train, self.model, begun))
             else:
-                views = batches(self.task.data, self.split.train, self.batch, shuffle=True)
-                mean = statistics.fmean(self._step(view) for view in views)
+                views = self._batches(self.split.train, shuffle=True)
+                mean = statistics.fmean(self._step(self.model(view.data), view.target) for view in views)
             self.curves.loss[self.epoch] = mean
             self.epoch += 1
 
-    def _step(self, view: View, logits: Tensor | None = None) -> float:
-        """One step of the optimiser on the rows of a view; the loss before it."""
-        logits = self.model.train()(view.data) if logits is None else logits
-        loss = nn.functional.cross_entropy(view.of(logits), view.target)
-        loss = loss + self.model.penalty(self.task.data)
+    def _step(self, scores: Tensor, target: Tensor) -> float:
+        """One step of the optimiser; the loss before it."""
+        loss = nn.functional.cross_entropy(scores, target) + self.model.penalty(self.task.data)
         value = loss.item()
         if not math.isfinite(value):
             raise _NotFiniteError(f"the loss was {value} after {self.epoch} epochs; try a smaller lr")
@@ -226,9 +208,9 @@ class _Run:
         return value
 
     @torch.no_grad()
-    def _judge(self, logits: Tensor | None) -> Progress:
-        """The score on the validation nodes, from the logits of this pass if it serves both."""
-        chosen, target = self._val_scores(logits)
+    def _judge(self, begun: Tensor | None) -> Progress:
+        """The score on the validation nodes, from what was begun if it serves both."""
+        chosen, target = self._val_scores(begun)
         self.curves.val[self.epoch] = val = score(self.task.metric, chosen, target)
         loss = nn.functional.cross_entropy(chosen, target).item() if val >= self.best[0] else math.inf
         if (val, -loss) > self.best:
@@ -237,14 +219,17 @@ class _Run:
                 self.best_state.setdefault(name, torch.empty_like(tensor)).copy_(tensor)
         return Progress(self.index, self.epoch, val, self.best[0], self.best_epoch)
 
-    def _val_scores(self, logits: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _val_scores(self, begun: Tensor | None) -> tuple[Tensor, Tensor]:
         """Output for the validation nodes, and their classes."""
-        if self.batch is not None:
-            rows, data = self.split.val, self.task.data
-            parts = [self.model.eval()(view.data) for view in batches(data, rows, self.batch)]
-            return torch.cat(parts), data.y[rows]
-        logits = self.model.eval()(self.val_view.data) if logits is None else logits
-        return self.val_view.of(logits), self.val_view.target
+        self.model.eval()
+        if self.looks is not None:
+            return self.looks.scores(self.looks.val, self.model, begun)
+        val = self.split.val
+        return torch.cat([self.model(view.data) for view in self._batches(val)]), self.task.data.y[val]
+
+    def _batches(self, rows: Tensor, *, shuffle: bool = False) -> Iterator[View]:
+        assert self.batch is not None
+        return batches(self.task.data, rows, self.batch, shuffle=shuffle)
 
     def final_scores(self) -> tuple[float, float, float]:
         """Train, val and test score of the best weights: the only look at the test nodes."""
@@ -306,16 +291,6 @@ def score(metric: str, logits: Tensor, target: Tensor) -> float:
     if not np.isfinite(margin).all() or target.unique().numel() < 2:
         return float("nan")
     return float(roc_auc_score(target.numpy(), margin))
-
-
-@torch.no_grad()
-def _same_in_training(model: nn.Module, data: Data) -> bool:
-    """Whether a forward pass in training draws nothing at random and gives what evaluation gives."""
-    random = torch.get_rng_state()
-    training = model.train()(data)
-    drawn = not torch.equal(random, torch.get_rng_state())
-    torch.set_rng_state(random)
-    return not drawn and torch.equal(training, model.eval()(data))
 
 
 def predict(model: Classifier, data: Data) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch_geometric.nn.models import basic_gnn
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 
-from llpe.models.base import Backbone, Shared, reset
+from llpe.models.base import Backbone, Shared, pick, reset
 
 PYG_MODELS: dict[str, type[BasicGNN]] = {
     name: value
@@ -108,7 +108,9 @@ class Adapter(nn.Module):
             takes_weight = "edge_weight" in inspect.signature(module.forward).parameters
         self.takes_weight = bool(takes_weight)
 
-    def forward(self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None = None) -> Tensor:
+    def forward(
+        self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None = None, rows: Tensor | None = None
+    ) -> Tensor:
         name = type(self.module).__name__
         if edge_weight is not None and not self.takes_weight:
             warnings.warn(f"{name} takes no edge weights: they are ignored.", UserWarning, stacklevel=2)
@@ -120,7 +122,7 @@ class Adapter(nn.Module):
                 f"`{name}.forward` must return a tensor of shape {[h.size(0), self.out]}, got {shape}. "
                 "A backbone keeps the number of rows and the width; the classes come after it."
             )
-        return result
+        return pick(result, rows)
 
     def reset_parameters(self) -> None:
         reset(self.module)

@@ -47,7 +47,8 @@ class Backbone(nn.Module):
         norm_eps: ε of the layer norms, which are where the feed-forward parts are.
 
     Shapes: ``h`` [num_nodes, width], ``edge_index`` [2, num_edges], ``edge_weight`` [num_edges] or None →
-    [num_nodes, width].
+    [num_nodes, width]. Where only some ``rows`` are asked for, [rows, width]: the last layer is computed for those
+    alone.
     """
 
     whole_graph = False  # whether each node sees all rows, so that several graphs must not be mixed
@@ -93,10 +94,13 @@ class Backbone(nn.Module):
             norm_eps=self.norm_eps,
         )
 
-    def forward(self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None = None) -> Tensor:
-        for layer in self.layers:
+    def forward(
+        self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None = None, rows: Tensor | None = None
+    ) -> Tensor:
+        *inner, last = self.layers
+        for layer in inner:
             h = layer(h, edge_index, edge_weight)
-        return self.norm(h)
+        return self.norm(last(h, edge_index, edge_weight, rows))
 
     def reset_parameters(self) -> None:
         for child in self.children():
@@ -111,8 +115,10 @@ class PlainLayer(nn.Module):
         self.operation = operation
         self.dropout = dropout
 
-    def forward(self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None) -> Tensor:
-        h = self.operation(h, edge_index, edge_weight).relu()
+    def forward(
+        self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None, rows: Tensor | None = None
+    ) -> Tensor:
+        h = self.operation(h, edge_index, edge_weight, rows).relu()
         return F.dropout(h, self.dropout, self.training)
 
 
@@ -126,10 +132,17 @@ class ResidualLayer(nn.Module):
         self.linear = nn.Linear(inner, width)
         self.dropout = dropout
 
-    def forward(self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None) -> Tensor:
-        inner = F.gelu(self.operation(self.norm(h), edge_index, edge_weight))
+    def forward(
+        self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None, rows: Tensor | None = None
+    ) -> Tensor:
+        inner = F.gelu(self.operation(self.norm(h), edge_index, edge_weight, rows))
         inner = F.dropout(inner, self.dropout, self.training)
-        return h + F.dropout(self.linear(inner), self.dropout, self.training)
+        return pick(h, rows) + F.dropout(self.linear(inner), self.dropout, self.training)
+
+
+def pick(h: Tensor, rows: Tensor | None) -> Tensor:
+    """The rows asked for; all by default."""
+    return h if rows is None else h[rows]
 
 
 def reset(module: nn.Module) -> None:

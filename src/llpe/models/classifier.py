@@ -82,7 +82,12 @@ class Classifier(nn.Module):
         self.backbone = make_backbone(model, width=width, **options)
         self.head = nn.Linear(width, num_classes)
 
-    def forward(self, data: Data) -> Tensor:
+    def forward(self, data: Data, rows: Tensor | None = None) -> Tensor:
+        """Scores of ``rows``, by default of all; what only other rows need is not computed."""
+        return self.judge(self.states(data), data, rows)
+
+    def states(self, data: Data) -> Tensor:
+        """What goes into the backbone: features and encoding side by side, [rows, hidden + encoding.dim]."""
         if self.backbone.whole_graph and isinstance(data, Batch) and data.num_graphs > 1:
             raise ValueError(
                 f"`data` must be one graph where all nodes see each other, got {data.num_graphs} graphs. "
@@ -98,8 +103,11 @@ class Classifier(nn.Module):
                 f"`encoding(data)` must have one row for each of {parts[0].size(0)} rows of data.x, "
                 f"got {parts[1].size(0)}. Prepare the data after changing its nodes, or slice both alike."
             )
-        h = self.backbone(torch.cat(parts, dim=1), data.edge_index, data.edge_weight)
-        return self.head(h)
+        return torch.cat(parts, dim=1)
+
+    def judge(self, states: Tensor, data: Data, rows: Tensor | None = None) -> Tensor:
+        """Scores of ``rows`` from the states of all: ``model(data, rows)`` is ``judge(states(data), data, rows)``."""
+        return self.head(self.backbone(states, data.edge_index, data.edge_weight, rows))
 
     def _encode(self, data: Data) -> Tensor:
         encoding = self.encoding(data)

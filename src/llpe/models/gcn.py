@@ -34,5 +34,7 @@ class GcnOperation(nn.Module):
         super().__init__()
         self.linear = nn.Linear(width, out)
 
-    def forward(self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None = None) -> Tensor:
-        return self.linear(gcn_adjacency(edge_index, edge_weight, h) @ h)
+    def forward(
+        self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None = None, rows: Tensor | None = None
+    ) -> Tensor:
+        return self.linear(gcn_adjacency(edge_index, edge_weight, h, rows) @ h)

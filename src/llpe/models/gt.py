@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from llpe.models.base import Backbone, Shared, check_count, check_share
+from llpe.models.base import Backbone, Shared, check_count, check_share, pick
 from llpe.models.mlp import LinearOperation
 
 QUERY_ROWS = 512  # rows of the attention matrix held at once when its entries are dropped
@@ -78,8 +78,10 @@ class EncoderLayer(nn.Module):
         self.feedforward_norm = nn.LayerNorm(width, eps=norm_eps)
         self.dropout = dropout
 
-    def forward(self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None) -> Tensor:
-        h = self.attention_norm(h + self._drop(self.attention(h)))
+    def forward(
+        self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None, rows: Tensor | None = None
+    ) -> Tensor:
+        h = self.attention_norm(pick(h, rows) + self._drop(self.attention(h, rows=rows)))
         inner = self._drop(self.first(h).relu())
         return self.feedforward_norm(h + self._drop(self.second(inner)))
 
@@ -89,7 +91,7 @@ class EncoderLayer(nn.Module):
 
 @final
 class Attention(nn.Module):
-    """Multi-head attention over all rows, [num_nodes, width] → [num_nodes, out]."""
+    """Multi-head attention of the rows asked for to all rows, [num_nodes, width] → [rows, out]."""
 
     def __init__(self, width: int, out: int, *, heads: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -106,14 +108,21 @@ class Attention(nn.Module):
         self.out.reset_parameters()
         nn.init.zeros_(self.out.bias)
 
-    def forward(self, h: Tensor, edge_index: Tensor | None = None, edge_weight: Tensor | None = None) -> Tensor:
-        rows = self.project(h).view(1, h.size(0), 3, self.heads, -1)
-        query, key, value = rows.transpose(1, 3).unbind(2)  # each [1, heads, num_nodes, width / heads]
+    def forward(
+        self,
+        h: Tensor,
+        edge_index: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        rows: Tensor | None = None,
+    ) -> Tensor:
+        states = self.project(h).view(1, h.size(0), 3, self.heads, -1)
+        query, key, value = states.transpose(1, 3).unbind(2)  # each [1, heads, num_nodes, width / heads]
+        query = query if rows is None else query[:, :, rows]
         if self.training and self.dropout > 0:
             seen = self._dropped(query, key, value)
         else:
             seen = F.scaled_dot_product_attention(query, key, value)
-        return self.out(seen.transpose(1, 2).reshape(h.shape))
+        return self.out(seen.transpose(1, 2).flatten(2)[0])
 
     def _dropped(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """A few query rows at a time, and again in backward: torch alone would hold the n × n matrix."""

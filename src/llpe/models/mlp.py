@@ -7,7 +7,7 @@ from typing import Unpack, final
 
 from torch import Tensor, nn
 
-from llpe.models.base import Backbone, Shared
+from llpe.models.base import Backbone, Shared, pick
 
 
 @final
@@ -30,5 +30,11 @@ class MLP(Backbone):
 class LinearOperation(nn.Linear):
     """W h + b, deaf to edges."""
 
-    def forward(self, h: Tensor, edge_index: Tensor | None = None, edge_weight: Tensor | None = None) -> Tensor:
-        return super().forward(h)
+    def forward(
+        self,
+        h: Tensor,
+        edge_index: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        rows: Tensor | None = None,
+    ) -> Tensor:
+        return super().forward(pick(h, rows))

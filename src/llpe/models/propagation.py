@@ -11,16 +11,19 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from llpe.models.sparse import FixedMatrix, remember
+from llpe.models.sparse import FixedMatrix, remember, take_rows
 
 Scaling = Callable[[Tensor, Tensor, Tensor, int], tuple[Tensor, Tensor, Tensor]]
 """(source, target, weight, num_nodes) → the entries of the normalised adjacency: (row, column, value)."""
 
 
-def mean_adjacency(edge_index: Tensor | None, edge_weight: Tensor | None, h: Tensor) -> FixedMatrix:
+def mean_adjacency(
+    edge_index: Tensor | None, edge_weight: Tensor | None, h: Tensor, rows: Tensor | None = None
+) -> FixedMatrix:
     """D⁻¹A: each node takes the (weighted) mean of its sources; a node without any takes 0.
 
-    Made once per ``edge_index`` and ``edge_weight``, in the dtype of the node states ``h``.
+    Made once per ``edge_index``, ``edge_weight`` and ``rows`` (those of the matrix asked for, by default all), in the
+    dtype of the node states ``h``.
 
     Example:
         >>> edge_index = torch.tensor([[0, 1, 2], [2, 2, 1]])
@@ -29,13 +32,16 @@ def mean_adjacency(edge_index: Tensor | None, edge_weight: Tensor | None, h: Ten
                 [0.0000, 0.0000, 1.0000],
                 [0.5000, 0.5000, 0.0000]])
     """
-    return _remembered(_mean, edge_index, edge_weight, h)
+    return _rows(_remembered(_mean, edge_index, edge_weight, h), rows)
 
 
-def gcn_adjacency(edge_index: Tensor | None, edge_weight: Tensor | None, h: Tensor) -> FixedMatrix:
+def gcn_adjacency(
+    edge_index: Tensor | None, edge_weight: Tensor | None, h: Tensor, rows: Tensor | None = None
+) -> FixedMatrix:
     """D^(−1/2)(A + I)D^(−1/2) of Kipf & Welling; a node that has self-loops keeps their weight instead of 1.
 
-    Made once per ``edge_index`` and ``edge_weight``, in the dtype of the node states ``h``.
+    Made once per ``edge_index``, ``edge_weight`` and ``rows`` (those of the matrix asked for, by default all), in the
+    dtype of the node states ``h``.
 
     Example:
         >>> edge_index = torch.tensor([[0, 1], [1, 0]])
@@ -44,7 +50,13 @@ def gcn_adjacency(edge_index: Tensor | None, edge_weight: Tensor | None, h: Tens
                 [0.5000, 0.5000, 0.0000],
                 [0.0000, 0.0000, 1.0000]])
     """
-    return _remembered(_gcn, edge_index, edge_weight, h)
+    return _rows(_remembered(_gcn, edge_index, edge_weight, h), rows)
+
+
+def _rows(matrix: FixedMatrix, rows: Tensor | None) -> FixedMatrix:
+    if rows is None:
+        return matrix
+    return remember("rows", (matrix.csr, rows), lambda: FixedMatrix(lambda: take_rows(matrix.csr, rows)))
 
 
 def _remembered(scaling: Scaling, edge_index: Tensor | None, edge_weight: Tensor | None, h: Tensor) -> FixedMatrix:

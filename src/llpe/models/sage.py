@@ -10,7 +10,7 @@ from typing import Unpack, final
 
 from torch import Tensor, nn
 
-from llpe.models.base import Backbone, Shared
+from llpe.models.base import Backbone, Shared, pick
 from llpe.models.propagation import mean_adjacency
 
 
@@ -38,5 +38,7 @@ class SageOperation(nn.Module):
         self.neighbours = nn.Linear(width, out)
         self.own = nn.Linear(width, out, bias=False)
 
-    def forward(self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None = None) -> Tensor:
-        return self.neighbours(mean_adjacency(edge_index, edge_weight, h) @ h) + self.own(h)
+    def forward(
+        self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None = None, rows: Tensor | None = None
+    ) -> Tensor:
+        return self.neighbours(mean_adjacency(edge_index, edge_weight, h, rows) @ h) + self.own(pick(h, rows))

@@ -107,14 +107,19 @@ def cells_of(name: str, budget: str) -> list[Cell]:
 
 
 def plan_of(budget: str, num_nodes: int, model: str) -> tuple[SearchConfig, int]:
-    """The search and the number of splits of a cell; dear steps get fewer trials."""
+    """The search and the number of splits of a cell.
+
+    The dearer a step, the fewer trials; and above a thousand nodes a standard search keeps to the smaller of the two
+    hidden widths, as steps of the larger one take three times as long.
+    """
     if budget == "paper":
         return SearchConfig(method="grid"), 10
     if budget == "quick":
         return SearchConfig(trials=2), 3
-    if model == "gt" and num_nodes > 1000:
-        return SearchConfig(trials=4), 10
-    return SearchConfig(trials=24 if num_nodes < 1000 else 20 if num_nodes < 5000 else 12), 10
+    if num_nodes < 1000:
+        return SearchConfig(trials=12 if model == "gt" else 24), 10
+    trials = 3 if model == "gt" else 8 if num_nodes < 5000 else 5
+    return SearchConfig(trials=trials, space={"model.hidden": [64]}), 10
 
 
 def run_table(name: str, context: Context) -> list[Path]:
