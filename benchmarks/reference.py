@@ -1,34 +1,59 @@
 """The reference formulation, written from the paper's formulas: what the library is measured against.
 
-Dense eigendecomposition; then, in every step, min-max scaling of all n×n eigenvectors, U·(TΘ), and the penalty.
+Dense eigendecomposition; then, in every step, min-max scaling of all n×n eigenvectors, P = U·(TΘ), and the penalty
+l1·‖TΘ‖₁ + l2·‖TΘ‖_F. A test holds it to ``LLPE(scaling="minmax")``: the same P, penalty and gradients.
 """
 
-import numpy as np
 import scipy.linalg
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from llpe import Graph
 from llpe.laplacian import laplacian
 
 
 def eigendecomposition(graph: Graph) -> tuple[Tensor, Tensor]:
+    """All eigenvalues and eigenvectors of the symmetric normalised Laplacian, by LAPACK."""
     values, vectors = scipy.linalg.eigh(laplacian(graph).toarray())
     return torch.from_numpy(values), torch.from_numpy(vectors)
 
 
-def random_orthogonal(n: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Stands in for an eigendecomposition where only the cost of a step is measured: float32 columns of noise."""
-    rng = np.random.default_rng(seed)
-    values = np.sort(rng.uniform(0, 2, n)).astype(np.float32)
-    return torch.from_numpy(values), torch.from_numpy(rng.standard_normal((n, n), dtype=np.float32))
+def noise(n: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Stands in for an eigendecomposition where only the cost of a step is measured, which does not depend on it."""
+    generator = torch.Generator().manual_seed(seed)
+    return 2 * torch.rand(n, generator=generator).sort().values, torch.randn(n, n, generator=generator)
 
 
-def step(values: Tensor, vectors: Tensor, theta: Tensor, penalty: float) -> Tensor:
-    """P and the penalty of one training step."""
-    low, high = vectors.min(dim=0).values, vectors.max(dim=0).values
-    scaled = 2 * (vectors - low) / (high - low) - 1
-    normal = 2 * (values - values.min()) / (values.max() - values.min()) - 1
-    terms = torch.cos(torch.arange(theta.size(0)) * torch.arccos(normal.clamp(-1, 1))[:, None])
-    gains = terms @ theta
-    return (scaled @ gains).sum() + penalty * gains.abs().sum() + penalty * torch.linalg.norm(gains)
+class Reference(nn.Module):
+    """LLPE as one would write it first; stands in a classifier like an encoding of the library.
+
+    Args:
+        values, vectors: the eigendecomposition, in the dtype to compute in.
+        dim, order: width of the output and number of Chebyshev terms.
+        l1, l2: coefficients of the penalty.
+    """
+
+    def __init__(
+        self, values: Tensor, vectors: Tensor, *, dim: int, order: int, l1: float = 1e-3, l2: float = 1e-3
+    ) -> None:
+        super().__init__()
+        self.dim, self.order, self.l1, self.l2 = dim, order, l1, l2
+        self.vectors = vectors
+        angle = torch.arccos((values - 1).clamp(-1, 1))
+        self.terms = torch.cos(torch.arange(order) * angle[:, None])
+        self.theta = nn.Parameter(torch.empty(order, dim, dtype=vectors.dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        with torch.no_grad():
+            self.theta.uniform_(-(self.order**-0.5), self.order**-0.5)
+
+    def forward(self, data: Data) -> Tensor:
+        low, high = self.vectors.min(dim=0).values, self.vectors.max(dim=0).values
+        scaled = 2 * (self.vectors - low) / (high - low) - 1
+        return scaled @ (self.terms @ self.theta)
+
+    def penalty(self, data: Data) -> Tensor:
+        gains = self.terms @ self.theta
+        return self.l1 * gains.abs().sum() + self.l2 * torch.linalg.norm(gains)

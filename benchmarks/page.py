@@ -1,0 +1,83 @@
+"""Writes what was measured into docs/scale.md, between its markers, and draws docs/scale.png."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from machine import machine
+from rows import Row, amount, duration
+
+from llpe.report.figures import INK, PALETTE, new_figure, plain_axes
+from llpe.report.ticks import plain_log_ticks, plain_number
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE, FIGURE = DOCS / "scale.md", DOCS / "scale.png"
+
+
+def write(rows: Sequence[Row]) -> None:
+    """Puts the rows and the growth of `prepare` into the page."""
+    text = replace(PAGE.read_text(), "table", table(rows))
+    for each in rows:
+        if points := each.get("points"):
+            text = replace(text, "growth", growth_table(points))
+            draw(points, FIGURE)
+    PAGE.write_text(text)
+
+
+def replace(text: str, name: str, content: str) -> str:
+    """The text with ``content`` between the markers of that name.
+
+    Example:
+        >>> replace("<!-- a -->old<!-- end of a -->", "a", "new")
+        '<!-- a -->\\n\\nnew\\n\\n<!-- end of a -->'
+    """
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    pattern = re.compile(f"{begin}.*?{end}", flags=re.DOTALL)
+    if len(pattern.findall(text)) != 1:
+        raise ValueError(f"the page must have the markers {begin} and {end} once. Put them back.")
+    return pattern.sub(lambda _: f"{begin}\n\n{content}\n\n{end}", text)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """All rows, and when and on what they were measured."""
+    days = sorted({each["date"] for each in rows})
+    lines = [
+        f"Measured on {' and '.join(days)}, on {machine()}.",
+        "",
+        "| what | at | against | ratio | target | | measured |",
+        "|---|---|---|---:|---:|---|---|",
+    ]
+    for each in rows:
+        verdict = "met" if each["met"] else "**missed**"
+        cells = (each["name"], each["at"], each["baseline"], f"{each['ratio']:g}", f"{each['target']:g}", verdict)
+        lines.append(f"| {' | '.join(cells)} | {each['measured']} |")
+    return "\n".join(lines)
+
+
+def growth_table(points: Sequence[Row]) -> str:
+    lines = ["| nodes | time | peak memory beyond the graph | of which output |", "|---:|---:|---:|---:|"]
+    for point in points:
+        cells = duration(point["seconds"]), amount(point["bytes"]), amount(point["output"])
+        lines.append(f"| {plain_number(point['n'])} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def draw(points: Sequence[Row], path: Path) -> None:
+    """Time and memory against n, both logarithmic, each with a line of slope 1 through its last point."""
+    nodes = [point["n"] for point in points]
+    panels = {
+        "time in s": [point["seconds"] for point in points],
+        "peak memory in GB": [(point["graph"] + point["bytes"]) / 1e9 for point in points],
+    }
+    figure = new_figure(8.6, 3.9)
+    for ax, (label, values) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+        straight = [values[-1] * n / nodes[-1] for n in nodes]
+        ax.plot(nodes, straight, color=PALETTE[0], linestyle="--", linewidth=1.3, label="slope 1")
+        ax.plot(nodes, values, color=PALETTE[3], marker="o", linewidth=2.2, label="prepare")
+        ax.set(xscale="log", yscale="log")
+        ax.set_xlabel("nodes n", fontsize=11, color=INK)
+        ax.set_ylabel(label, fontsize=11, color=INK)
+        plain_axes(ax)
+        ax.legend(frameon=False, fontsize=10)
+    plain_log_ticks(figure, nodes[::2] if len(nodes) > 3 else nodes, y=True)
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,86 @@
+"""Probes against the dense eigendecomposition, and the sparse product inside them against others and the machine."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from apart import Work, measured
+from graphs import load
+from reference import eigendecomposition
+from rows import Row, Size, against, duration, row, seconds
+from torch import Tensor
+
+from llpe import LLPE, Graph
+from llpe.data import sbm
+from llpe.sparse import multiply, torch_csr
+
+ORDER, PROBES, COLUMNS = 64, 64, 32
+GRAPHS = {
+    "full": (("cora", 20), ("computers", 300)),
+    "quick": (("cora", 20),),
+    "tiny": (("sbm:n=300,homophily=0.8", 20),),
+}
+NODES = {"full": 1_000_000, "quick": 100_000, "tiny": 1000}
+PER_ROW = 10
+STREAM = {"full": 2**28, "quick": 2**26, "tiny": 2**16}  # numbers that are read and copied to measure the bandwidth
+
+
+def prepare(size: Size) -> Iterator[Row]:
+    """`prepare` with order 64 and 64 probes against the dense eigendecomposition of the same graph, from edges on."""
+    for name, target in GRAPHS[size]:
+        ours = measured("probes", "with_probes", name=name)["seconds"]
+        dense = measured("probes", "dense", name=name)["seconds"]
+        at = load(name)[1]
+        yield row("prepare with probes", at, "dense eigendecomposition", dense / ours, target, against(ours, dense))
+
+
+def with_probes(name: str) -> Work:
+    encoding = LLPE(PROBES, order=ORDER, source="probes", probes=PROBES)
+    encoding.prepare(sbm(200), cache=False)
+    data = load(name)[0].data
+    return Work(lambda: encoding.prepare(data, cache=False))
+
+
+def dense(name: str) -> Work:
+    eigendecomposition(Graph.from_data(sbm(200)))
+    data = load(name)[0].data
+    return Work(lambda: eigendecomposition(Graph.from_data(data)))
+
+
+def product(size: Size) -> Iterator[Row]:
+    """Sparse × 32 columns in float32, ten entries a row at random places.
+
+    The limit counts what must be moved: for each stored entry its value, its index and one row of the block, and each
+    row of the result once, at the rate at which memory can be read or copied in this run.
+    """
+    n = NODES[size]
+    matrix = random_matrix(n)
+    block = torch.randn(n, COLUMNS)
+    csr, array = torch_csr(matrix), block.numpy()
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    ours = seconds(lambda: multiply(csr, block))
+    theirs = {"torch": seconds(lambda: csr @ block), "scipy": seconds(lambda: matrix @ array)}
+    better = min(theirs, key=lambda name: theirs[name])
+    at = f"{n} nodes, {matrix.nnz} entries, {COLUMNS} columns"
+    words = f"{against(ours, theirs[better])} of {better}"
+    yield row("sparse × block product", at, "better of scipy and torch", theirs[better] / ours, 1.5, words)
+    moved = matrix.nnz * (4 + 4 + 4 * COLUMNS) + n * 4 * COLUMNS
+    rate = bandwidth(STREAM[size])
+    words = f"{duration(ours)} against {duration(moved / rate)} at {rate / 1e9:.1f} GB/s"
+    yield row("sparse × block product, share", at, "bandwidth limit", moved / rate / ours, 0.6, words)
+
+
+def random_matrix(n: int) -> sp.csr_array:
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, n, PER_ROW * n), rng.integers(0, n, PER_ROW * n)
+    return sp.csr_array(sp.coo_array((np.ones(PER_ROW * n, dtype=np.float32), place), shape=(n, n)))
+
+
+def bandwidth(count: int) -> float:
+    """Bytes a second between memory and cores: the better of reading and copying ``count`` numbers."""
+    source: Tensor = torch.ones(count)
+    target = torch.empty_like(source)
+    read = 4 * count / seconds(lambda: source.sum())
+    copied = 8 * count / seconds(lambda: target.copy_(source))
+    return max(read, copied)

@@ -1,0 +1,144 @@
+"""What training costs: one step of LLPE, its memory, and a whole epoch with an MLP, against the reference formulation.
+
+Everything in float32, dim 128, order 64, with the penalty.
+"""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from apart import Work, measured
+from graphs import load
+from reference import Reference, noise
+from rows import Action, Row, Size, amount, compare, duration, once, row
+from torch import nn
+from torch_geometric.data import Data
+
+from llpe import LLPE, Graph
+from llpe.cache import Cache
+from llpe.data import NodeDataset, make_splits
+from llpe.encodings.llpe import penalty_parts
+from llpe.experiments import resolve
+from llpe.experiments.train import Progress, make_task, score, train_split
+from llpe.models import Classifier
+from llpe.spectrum import full_spectrum
+
+DIM, ORDER, PENALTY = 128, 64, 1e-3
+STEPS = {"full": ((2708, 50), (7650, 100), (13752, 200)), "quick": ((2708, 50),), "tiny": ((200, 50),)}
+MEMORY = {"full": 13752, "quick": 2708, "tiny": 200}
+EPOCHS = {
+    "full": (("cora", 5), ("photo", 12)),
+    "quick": (("cora", 5),),
+    "tiny": (("sbm:n=200,homophily=0.8", 5),),
+}
+
+
+def step(size: Size) -> Iterator[Row]:
+    """Forward, backward and penalty of one training step."""
+    for n, target in STEPS[size]:
+        ours, reference = llpe_step(n), reference_step(n)
+        ratio, times = compare(ours, reference, pairs=5, calls=20)
+        yield row("LLPE step", f"{n} nodes", "reference formulation", ratio, target, times)
+
+
+def memory(size: Size) -> Iterator[Row]:
+    """The peak of that step beyond the features: what it is computed from (U, or B), and all on the way."""
+    n = MEMORY[size]
+    ours = measured("training", "step_from_nothing", kind="llpe", n=n)["bytes"]
+    theirs = measured("training", "step_from_nothing", kind="reference", n=n)["bytes"]
+    words = f"{amount(ours)} against {amount(theirs)}"
+    yield row("memory of the LLPE step", f"{n} nodes", "reference formulation", theirs / ours, 50, words)
+
+
+def epoch(size: Size) -> Iterator[Row]:
+    """One epoch of MLP + LLPE: a step on the training nodes and a judgement on the validation nodes.
+
+    The reference does what one would write first: dense features, two forward passes of the whole graph. Both start
+    from the same weights, so that their scores can be compared.
+    """
+    for name, target in EPOCHS[size]:
+        dataset, at = load(name)
+        with tempfile.TemporaryDirectory() as folder:
+            ours, theirs = epoch_times(dataset, Cache(folder), epochs=10)
+        (fast, mine), (slow, other) = ours, theirs
+        words = f"{duration(fast)} against {duration(slow)}; validation {100 * mine:.1f} % and {100 * other:.1f} %"
+        yield row("epoch of MLP + LLPE", at, "reference formulation", slow / fast, target, words)
+
+
+def llpe_step(n: int) -> Action:
+    encoding = LLPE(DIM, order=ORDER, l1=PENALTY, l2=PENALTY, scaling="minmax")
+    data = Data(num_nodes=n)
+    data[encoding.attribute("basis")] = torch.randn(n, ORDER)
+    values = np.linspace(0, 2, n)
+    for part, tensor in penalty_parts(values, np.ones(n), ORDER).items():
+        data[encoding.attribute(part)] = tensor.float()
+    return lambda: backward(encoding, data)
+
+
+def reference_step(n: int) -> Action:
+    reference = Reference(*noise(n), dim=DIM, order=ORDER, l1=PENALTY, l2=PENALTY)
+    return lambda: backward(reference, Data(num_nodes=n))
+
+
+def backward(encoding: nn.Module, data: Data) -> None:
+    encoding.zero_grad()
+    (encoding(data).sum() + encoding.penalty(data)).backward()
+
+
+def step_from_nothing(kind: str, n: int) -> Work:
+    """For its memory: what the step is computed from is made as well."""
+    make = {"llpe": llpe_step, "reference": reference_step}[kind]
+    make(100)()
+    return Work(lambda: make(n)())
+
+
+Epoch = tuple[float, float]  # seconds, and the last score on the validation nodes
+
+
+def epoch_times(dataset: NodeDataset, cache: Cache, *, epochs: int) -> tuple[Epoch, Epoch]:
+    """Ours and the reference's, each the median over ``epochs``."""
+    spectrum = full_spectrum(Graph.from_data(dataset.data), cache=cache)
+    raw = {
+        "encoding": {"dim": DIM, "order": ORDER, "scaling": "minmax", "l1": PENALTY, "l2": PENALTY},
+        "training": {"epochs": epochs, "patience": epochs},
+    }
+    config = resolve({"dataset": dataset.name, **raw})
+    split = make_splits(dataset)[0]
+    task = make_task(dataset, config.make_encoding(), cache=cache)
+    when: list[float] = []
+    scores: list[float] = []
+
+    def on_epoch(progress: Progress) -> None:
+        when.append(time.perf_counter())
+        scores.append(progress.val)
+
+    train_split(task, split, 0, config, on_epoch=on_epoch)
+    ours = statistics.median(np.diff(when)), scores[-1]
+
+    values, vectors = spectrum.values.float(), spectrum.vectors.float()
+    encoding = Reference(values, vectors, dim=DIM, order=ORDER, l1=PENALTY, l2=PENALTY)
+    options = {"in_features": dataset.num_features, "num_classes": dataset.num_classes}
+    model = Classifier(encoding, **options, hidden=config.model.hidden)
+    torch.manual_seed(config.training.seed)
+    model.reset_parameters()
+    optimiser = torch.optim.Adam(model.parameters(), lr=config.training.lr)
+    data, y = dataset.data, dataset.data.y
+
+    def judge() -> float:
+        model.eval()
+        with torch.no_grad():
+            return score(dataset.metric, model(data)[split.val], y[split.val])
+
+    def plain_epoch() -> None:
+        model.train()
+        optimiser.zero_grad()
+        loss = nn.functional.cross_entropy(model(data)[split.train], y[split.train]) + model.penalty(data)
+        loss.backward()
+        optimiser.step()
+        judge()
+
+    theirs = statistics.median([once(plain_epoch) for _ in range(epochs)]), judge()
+    return ours, theirs
