@@ -23,6 +23,7 @@ MODULES = {
     "ends": "sensitivity",
     "intuition": "intuition",
     "signs": "signs",
+    "presets": "presets",
 }
 
 __all__ = ["BUDGETS", "MODULES", "Budget", "Context", "Study", "find_study"]

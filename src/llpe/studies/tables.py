@@ -149,18 +149,18 @@ def run_table(name: str, context: Context) -> list[Path]:
     return written
 
 
+def config_of(cell: Cell, encoding: dict[str, Any], splits: int) -> dict[str, Any]:
+    """The config whose settings are searched."""
+    model = {"name": cell.model}
+    return {"dataset": cell.dataset, "encoding": encoding, "model": model, "splits": {"count": splits}}
+
+
 def _compute(cell: Cell, dataset: NodeDataset | None, table: str, context: Context) -> Found | None:
     assert dataset is not None
     settings, splits = plan_of(context.budget, dataset.num_nodes, cell.model)
     options = (LARGE if table == "table-large" else {}).get(cell.encoding) or ENCODINGS[cell.encoding]
-    raw = {
-        "dataset": cell.dataset,
-        "encoding": options,
-        "model": {"name": cell.model},
-        "splits": {"count": splits},
-    }
     try:
-        return search(dataset, raw, settings, root=context.runs, workers=context.workers)
+        return search(dataset, config_of(cell, options, splits), settings, root=context.runs, workers=context.workers)
     except BusyError:
         raise
     except (RuntimeError, MemoryError) as error:
