@@ -1,6 +1,6 @@
-"""The page of experiments, made from the CSV files of ``results/``: nothing on it is typed.
+"""The page of experiments and the table of the README, made from the CSV files of ``results/``: nothing is typed.
 
-python -m llpe.report.experiments results docs/experiments.md
+python -m llpe.report.experiments results docs/experiments.md README.md
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from llpe.files import replacing
 from llpe.report.grid import Grid
+from llpe.report.marks import fill_file
 from llpe.report.paired import signed_rank
 from llpe.report.reasons import reasons
 from llpe.report.results import (
@@ -174,6 +175,13 @@ def _searches(path: Path) -> Grid:
     return Grid("The search behind each cell", ["cell", "tried", "pruned", "failed", "val", "chosen"], lines)
 
 
+def summary(results: str | Path) -> str:
+    """The small benchmarks with MLP and SAGE, and what stands behind them: for the README."""
+    cells = sorted(read_results(Path(results) / "table-small.csv"), key=_place)
+    cells = [cell for cell in cells if cell.model in ("mlp", "sage")]
+    return "\n\n".join([*(grid.markdown() for grid in tables(cells)), *_rank_sentences(cells)])
+
+
 def _figure_section(folder: Path, name: str, home: Path) -> Iterator[str]:
     for picture in sorted([*folder.glob(f"{name}.png"), *folder.glob(f"{name}-*.png")]):
         yield f"![{FIGURES[name]}]({os.path.relpath(picture, home)})"
@@ -181,10 +189,11 @@ def _figure_section(folder: Path, name: str, home: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    results, page = map(Path, sys.argv[1:3])
+    results, page, readme = map(Path, sys.argv[1:4])
     text = experiments_page(results, to=page)
     with replacing(page) as partial:
         partial.write_text(text, encoding="utf-8")
+    fill_file(readme, "results", summary(results))
 
 
 if __name__ == "__main__":
