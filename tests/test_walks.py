@@ -80,6 +80,7 @@ def test_returns_do_not_depend_on_the_size_of_the_blocks(
 ) -> None:
     adjacency = random_adjacency(**kind)
     whole = return_probabilities(adjacency, 8)
+    monkeypatch.setattr(walks, "FEWEST", 1)
     monkeypatch.setattr(walks, "BLOCK_ENTRIES", int(columns * adjacency.shape[0]))
     torch.testing.assert_close(return_probabilities(adjacency, 8), whole, rtol=0, atol=1e-6)
 
@@ -93,6 +94,7 @@ def test_a_block_is_never_wider_than_its_limit(monkeypatch: pytest.MonkeyPatch) 
         widths.append(size)
         return make_zeros(*size)
 
+    monkeypatch.setattr(walks, "FEWEST", 1)
     monkeypatch.setattr(walks, "BLOCK_ENTRIES", 10 * n + 3)
     monkeypatch.setattr(torch, "zeros", zeros)
     return_probabilities(adjacency, 4)

@@ -17,7 +17,8 @@ from torch import Tensor
 
 from llpe.sparse import multiply, torch_csr
 
-BLOCK_ENTRIES = 2**24  # of a dense block: 64 MB in float32
+BLOCK_ENTRIES = 2**20  # of a dense block: 4 MB in float32, which stay in the cache
+FEWEST, MOST = 32, 64  # columns of a block: fewer waste what a row fetches, more gain nothing
 DEGREE_RANGE = 1e12  # largest over smallest degree for which D X D⁻¹ is safe in float32
 
 
@@ -47,7 +48,7 @@ def return_probabilities(adjacency: sp.csr_array, steps: int) -> Tensor:
     unweight = torch.from_numpy(np.ldexp(inverse, exponent)).float()
 
     out = torch.zeros(n, steps)
-    block = max(1, min(n, BLOCK_ENTRIES // n))
+    block = min(n, MOST, max(FEWEST, BLOCK_ENTRIES // n))
     for begin in range(0, n, block):
         nodes = torch.arange(begin, min(begin + block, n))
         x = torch.zeros(n, nodes.numel())
