@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test lint bench docs experiments clean
+.PHONY: help demo test lint bench bench-quick docs experiments clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,16 +25,20 @@ lint: $(READY)  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)  ## every claim of speed or memory, measured
+bench: $(READY)  ## every claim of speed or memory, measured (half an hour); writes docs/scale.md
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	$(BIN)/python benchmarks/run.py
+
+bench-quick: $(READY)  ## the same at the small sizes, in three minutes
+	$(BIN)/python benchmarks/run.py --quick
 
 docs: $(READY)  ## write the page of encodings, check that the documents' code runs, build the site into site/
 	$(BIN)/python docs/zoo.py
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/test_documents.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-experiments: $(READY)  ## make docs/experiments.md anew from results/
-	$(BIN)/python -m llpe.report.experiments results docs/experiments.md
+experiments: $(READY)  ## make docs/experiments.md and the README's table anew from results/
+	$(BIN)/python -m llpe.report.experiments results docs/experiments.md README.md
 
 clean:  ## remove the virtual environment, the site and caches
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

@@ -14,7 +14,7 @@ from apart import Work, measured
 from graphs import load
 from reference import Reference, noise
 from rows import Action, Row, Size, amount, compare, duration, once, row
-from torch import nn
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe import LLPE, Graph
@@ -75,17 +75,20 @@ def llpe_step(n: int) -> Action:
     values = np.linspace(0, 2, n)
     for part, tensor in penalty_parts(values, np.ones(n), ORDER).items():
         data[encoding.attribute(part)] = tensor.float()
-    return lambda: backward(encoding, data)
+    gradient = torch.randn(n, DIM)
+    return lambda: backward(encoding, data, gradient)
 
 
 def reference_step(n: int) -> Action:
     reference = Reference(*noise(n), dim=DIM, order=ORDER, l1=PENALTY, l2=PENALTY)
-    return lambda: backward(reference, Data(num_nodes=n))
+    data, gradient = Data(num_nodes=n), torch.randn(n, DIM)
+    return lambda: backward(reference, data, gradient)
 
 
-def backward(encoding: nn.Module, data: Data) -> None:
+def backward(encoding: nn.Module, data: Data, gradient: Tensor) -> None:
+    """The gradient of Θ, given what comes back from the model above."""
     encoding.zero_grad()
-    (encoding(data).sum() + encoding.penalty(data)).backward()
+    torch.autograd.backward((encoding(data), encoding.penalty(data)), (gradient, None))
 
 
 def step_from_nothing(kind: str, n: int) -> Work:
