@@ -81,6 +81,8 @@ def main() -> None:
     arguments = parser.parse_args()
     chosen: Size = arguments.size or "full"
     file = arguments.output or FILES[chosen]
+    if chosen != "full":
+        print("The targets are those of the full sizes: of a smaller one, a miss says nothing.")
     failed = measure([arguments.only] if arguments.only else list(GROUPS), chosen, file)
     if chosen == "full" and not arguments.output:
         page.write(json.loads(FILES["full"].read_text()))  # type: ignore[union-attr]

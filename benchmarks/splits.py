@@ -63,7 +63,7 @@ def ten_splits(size: Size) -> Iterator[Row]:
         except DownloadError as error:
             print(f"{name} is left out: {error}")
             continue
-        yield _row(dataset, EPOCHS[size], repeats=REPEATS[name] if size == "full" else 3 if size == "quick" else 1)
+        yield _row(dataset, EPOCHS[size], repeats=REPEATS[name] if size == "full" else 1)
 
 
 def _row(dataset: NodeDataset, epochs: int, repeats: int) -> Row:

@@ -60,7 +60,7 @@ def probe_features(graph: Graph, *, order: int, probes: int, seed: int = 0) -> t
     out = torch.empty(n, probes, order)
     inner = np.zeros((2, order))  # Σ over probes of ⟨T_m s, T_m s⟩ and ⟨T_m s, T_{m−1} s⟩
     width = max(1, min(32, probes, probes * order // 64))
-    chunk = min(CHUNK, order)
+    chunk = max(1, min(CHUNK, order, probes * order // (8 * width)))  # the buffer is an eighth of the output at most
     buffer = torch.empty(chunk, n, width)
     for first in range(0, probes, width):
         count = min(width, probes - first)
