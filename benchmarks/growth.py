@@ -16,7 +16,7 @@ from llpe.data import sbm
 ORDER, PROBES = 16, 32
 NODES = {
     "full": (10_000, 31_623, 100_000, 316_228, 1_000_000),
-    "quick": (10_000, 31_623, 100_000),
+    "quick": (10_000, 100_000),
     "tiny": (500, 1000),
 }
 SLOPE, SHARE = 1.1, 1.5
