@@ -67,10 +67,9 @@ def measured(module: str, function: str, **arguments: Any) -> dict[str, Any]:
 
 def main(module: str, function: str, arguments: dict[str, Any]) -> dict[str, Any]:
     work: Work = getattr(import_module(module), function)(**arguments)
-    from llpe.memory import peak_memory
-    from llpe.studies.measuring import _forget_peak
+    from llpe.memory import forget_peak, peak_memory
 
-    _forget_peak()
+    forget_peak()
     print(READY, flush=True)
     before = peak_memory()
     results: list[Any] = []

@@ -1,6 +1,5 @@
 """Writes what was measured into docs/scale.md, between its markers, and draws docs/scale.png."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from machine import machine
 from rows import Row, amount, duration
 
 from llpe.report.figures import INK, PALETTE, new_figure, plain_axes
+from llpe.report.marks import fill
 from llpe.report.ticks import plain_log_ticks, plain_number
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -16,26 +16,12 @@ PAGE, FIGURE = DOCS / "scale.md", DOCS / "scale.png"
 
 def write(rows: Sequence[Row]) -> None:
     """Puts the rows and the growth of `prepare` into the page."""
-    text = replace(PAGE.read_text(), "table", table(rows))
+    text = fill(PAGE.read_text(), "table", table(rows))
     for each in rows:
         if points := each.get("points"):
-            text = replace(text, "growth", growth_table(points))
+            text = fill(text, "growth", growth_table(points))
             draw(points, FIGURE)
     PAGE.write_text(text)
-
-
-def replace(text: str, name: str, content: str) -> str:
-    """The text with ``content`` between the markers of that name.
-
-    Example:
-        >>> replace("<!-- a -->old<!-- end of a -->", "a", "new")
-        '<!-- a -->\\n\\nnew\\n\\n<!-- end of a -->'
-    """
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    pattern = re.compile(f"{begin}.*?{end}", flags=re.DOTALL)
-    if len(pattern.findall(text)) != 1:
-        raise ValueError(f"the page must have the markers {begin} and {end} once. Put them back.")
-    return pattern.sub(lambda _: f"{begin}\n\n{content}\n\n{end}", text)
 
 
 def table(rows: Sequence[Row]) -> str:

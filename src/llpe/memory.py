@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
 import os
 import sys
 from pathlib import Path
@@ -35,6 +38,18 @@ def peak_memory() -> int:
         import resource  # not on every system
 
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def forget_peak() -> None:
+    """Gives back what is free and lets the peak begin at what is held now.
+
+    Where the system cannot do that, bytes are counted from the peak until now: a lower bound.
+    """
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def require_memory(needed: int, what: str, instead: str) -> None:

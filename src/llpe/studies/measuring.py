@@ -7,9 +7,6 @@ peak of its memory beyond what it held when all was imported, the graph was read
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import gc
 import json
 import subprocess
 import sys
@@ -21,7 +18,7 @@ import scipy.sparse as sp
 from llpe.data import sbm
 from llpe.files import replacing
 from llpe.graph import Graph
-from llpe.memory import peak_memory
+from llpe.memory import forget_peak, peak_memory
 from llpe.probes import probe_features
 from llpe.spectrum import end_spectrum
 
@@ -43,7 +40,7 @@ def measure(file: Path, method: str, k: int) -> dict[str, float]:
     """Seconds and bytes of :func:`solve` in this process, which should not have done anything big before."""
     solve(Graph.from_data(sbm(1000)), method, 2)  # libraries load and threads start now
     graph = Graph(sp.csr_array(sp.load_npz(file)))
-    _forget_peak()
+    forget_peak()
     print(READY, flush=True)
     before = peak_memory()
     seconds = [_seconds(graph, method, k)]
@@ -90,18 +87,6 @@ def write_graph(path: Path, n: int, seed: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as partial, partial.open("wb") as file:
         sp.save_npz(file, graph.adjacency, compressed=False)
-
-
-def _forget_peak() -> None:
-    """Gives back what is free and lets the peak begin at what is held now.
-
-    Where the system cannot do that, bytes are counted from the peak until now: a lower bound.
-    """
-    gc.collect()
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
 
 
 if __name__ == "__main__":
