@@ -17,7 +17,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from llpe.memory import SpectrumError
 
-TOLERANCE = 1e-9  # of an iterated eigenpair's residual, relative to the half-width of the spectrum
+TOLERANCE = 1e-7  # of the outermost guard pair, relative to the half-width; wanted pairs are far better, near 1e-11
 REPEATED = 1e-8  # eigenvalues this close, relative to the half-width, belong to one eigenspace
 DENSE_BELOW = 600  # components up to this size are solved densely: LAPACK wins, and misses nothing
 

@@ -1,15 +1,15 @@
 """Choosing settings by the validation score: a grid, or a budgeted search that gives up early on what does badly.
 
-A trial is a run folder. It is judged in steps: its first split after some epochs, its first splits, some more, all.
-After each step its mean validation score so far is compared with that of the trials before, and a bad one ends there.
-The chosen trial is the one with the best mean validation score over all splits; test scores play no part.
+A trial is a run folder. Trials come in waves of nine. Each is judged on its first split after some epochs; the best
+third goes on to three splits, and the best third of these, one of nine, to all splits. The chosen trial is, of those
+that were trained on all splits, the one with the best mean validation score; test scores play no part.
 
     <runs>/<dataset>/<encoding>+<model>/search-<hash>/
       search.toml     what is searched      study.db     all trials (Optuna)
       trials/<hash>/  run folders           best.json    the chosen one, written last
 
-What is drawn next depends on the seed and on the finished trials only, so a search that was stopped and started again
-ends as if it had not been; at most the epochs since the last checkpoint of the splits in flight are lost.
+What is drawn next depends on the seed and on the waves before, so a search that was stopped and started again ends as
+if it had not been; at most the epochs since the last checkpoint of the splits in flight are lost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -32,14 +32,15 @@ from llpe.experiments.config import Config, ConfigError, assign, resolve
 from llpe.experiments.fit import Tell, train_in
 from llpe.experiments.runs import RunFolder
 from llpe.experiments.spaces import PATIENCE, Space, assignments, encode, replaced, space_of
-from llpe.experiments.train import Task, make_task
-from llpe.experiments.trials import Method, Pruner, Trial, Trials
+from llpe.experiments.train import Outcome, Task, make_task
+from llpe.experiments.trials import Method, Trial, Trials
 from llpe.files import replacing
 
-if TYPE_CHECKING:
-    import optuna
-
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
+SOME_SPLITS = 3
+WAVE = 9
+Hear = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
+KEPT = {"halving": 3, "median": 2, "none": 1}  # one of so many goes on after a step
 WAIT_SECONDS = 2.0
 
 
@@ -53,7 +54,7 @@ class SearchConfig(BaseModel):
     Attributes:
         method: ``tpe`` (the tree-structured Parzen estimator) or ``grid``.
         trials: how many different settings to try; a grid without it is tried whole.
-        pruner: ``halving`` keeps the best third at a step, ``median`` the better half, ``none`` everything.
+        pruner: at each step ``halving`` keeps the best third of a wave, ``median`` the better half, ``none`` all.
         preset: the space, ``paper`` or ``authors``, see :mod:`llpe.experiments.spaces`.
         space: choices that replace those of the preset, or add to them.
         storage: URL of an Optuna storage; by default SQLite in the search folder.
@@ -63,7 +64,7 @@ class SearchConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     method: Method = "tpe"
     trials: int | None = Field(None, ge=1)
-    pruner: Pruner = "halving"
+    pruner: Literal["halving", "median", "none"] = "halving"
     preset: Literal["paper", "authors"] = "paper"
     space: dict[str, list[Any]] = {}
     storage: str | None = None
@@ -98,7 +99,7 @@ def search(
     *,
     root: str | Path,
     workers: int | None = None,
-    on_trial: Callable[[int, int, Trial], None] | None = None,
+    on_trial: Hear | None = None,
     on_progress: Tell | None = None,
 ) -> Found:
     """Searches the best settings for ``raw``, whose own settings are the first trial.
@@ -113,11 +114,11 @@ def search(
     hunt = _Hunt(dataset, raw, settings, Path(root), workers, on_progress)
     with hunt.locked() as trials:
         finished = trials.finished()
-        while len(finished) < hunt.total and (trial := trials.draw()) is not None:
-            hunt.judge(trial, trials)
+        while len(finished) < hunt.total and (wave := trials.draw(min(WAVE, hunt.total - len(finished)))):
+            fates = hunt.judge([trial.params for trial in wave], len(finished), on_trial)
+            for trial, fate in zip(wave, fates, strict=True):
+                trials.end(trial, fate)
             finished = trials.finished()
-            if on_trial is not None:
-                on_trial(len(finished), hunt.total, finished[-1])
         return hunt.conclude(finished)
 
 
@@ -195,42 +196,54 @@ class _Hunt:
                 storage = settings.storage or f"sqlite:///{self.path / 'study.db'}"
                 self._write("search.toml", _describe(self.base, settings, self.space))
                 name, first = self.path.name, self.default()
-                yield Trials(name, storage, self.space, first, settings.method, settings.pruner, settings.seed)
+                yield Trials(name, storage, self.space, first, settings.method, settings.seed)
         except Timeout:
             raise BusyError(f"{self.path} is being searched by another process. Wait for it, or stop it.") from None
 
-    def judge(self, trial: optuna.Trial, trials: Trials) -> None:
-        """Trains a trial step by step until it is complete, pruned or has failed."""
-        config = self.config(trial.params)
-        folder = RunFolder(self.path / "trials" / config.hash, config)
-        task, steps = self.task(config), self.steps()
-        with folder.locked():
-            for step, (count, pause) in enumerate(steps, start=1):
-                outcomes = train_in(
-                    folder,
-                    self.dataset,
-                    task,
-                    self.splits,
-                    only=range(count),
-                    pause=pause,
-                    workers=self.workers,
-                    on_progress=self.tell,
-                )
+    def judge(self, wave: list[dict[str, Any]], before: int, hear: Hear | None) -> list[Trial]:
+        """What comes of each choice of a wave, after ``before`` others; ``hear`` is told as soon as it is known."""
+        fates: dict[int, Trial] = {}
+
+        def end(number: int, state: str, val: float | None, reason: str | None = None) -> None:
+            fates[number] = Trial(dict(wave[number]), state, val, reason)
+            if hear is not None:
+                hear(before + len(fates), self.total, fates[number])
+
+        alive = dict.fromkeys(range(len(wave)), 0.0)
+        every = len(self.splits)
+        steps = [(1, FIRST_EPOCHS), (min(SOME_SPLITS, every), None), (every, None)]
+        for step, (count, pause) in enumerate(steps, start=1):
+            for number in list(alive):
+                outcomes = self._train(wave[number], count, pause)
                 failed = [outcome for outcome in outcomes if outcome.status == "failed"]
                 if failed:
-                    trials.fail(trial, f"split {failed[0].split}: {failed[0].reason}")
-                    return
-                value = fmean(outcome.val or 0.0 for outcome in outcomes)
-                trial.set_user_attr("val", value)
-                if step < len(steps) and not trials.judged(trial, value, step):
-                    return
-        trials.complete(trial, value)
+                    del alive[number]
+                    end(number, "failed", None, f"split {failed[0].split}: {failed[0].reason}")
+                else:
+                    alive[number] = fmean(outcome.val or 0.0 for outcome in outcomes)
+            best = sorted(alive, key=lambda number: -alive[number])  # the first of equals
+            last = step == len(steps)
+            kept = len(best) if last else math.ceil(len(best) / KEPT[self.settings.pruner])
+            for place, number in enumerate(best):
+                if last or place >= kept:
+                    end(number, "complete" if last else "pruned", alive.pop(number))
+        return [fates[number] for number in range(len(wave))]
 
-    def steps(self) -> list[tuple[int, int | None]]:
-        """(splits, epochs) after which a trial is judged; the last is all splits to their end."""
-        every = len(self.splits)
-        counts = sorted({min(count, every) for count in (2, 5, every)})
-        return [(1, FIRST_EPOCHS), *((count, None) for count in counts)]
+    def _train(self, choice: dict[str, Any], splits: int, pause: int | None) -> list[Outcome]:
+        """The first splits of a trial, to their end or for ``pause`` epochs; what is done is not done again."""
+        config = self.config(choice)
+        folder = RunFolder(self.path / "trials" / config.hash, config)
+        with folder.locked():
+            return train_in(
+                folder,
+                self.dataset,
+                self.task(config),
+                self.splits,
+                only=range(splits),
+                pause=pause,
+                workers=self.workers,
+                on_progress=self.tell,
+            )
 
     def task(self, config: Config) -> Task:
         """The prepared graph of a config; the last one is kept, as many trials share it."""

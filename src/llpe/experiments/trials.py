@@ -1,6 +1,7 @@
 """The trials of a search: which settings come next, and what is remembered of those that were tried.
 
-They are kept in an Optuna study. What is drawn depends on the seed and on the finished trials only.
+They are kept in an Optuna study. Trials come in waves, which end together; what is drawn depends on the seed and on the
+waves before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ BLIND_TRIALS = 8  # before a model of the past is trusted
 GUESSES, REPEATS = 3, 100  # draws by the model of the past, then blindly, after which a space counts as exhausted
 
 Method = Literal["tpe", "grid"]
-Pruner = Literal["halving", "median", "none"]
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,15 @@ class Trials:
         name, storage: of the Optuna study.
         space: the choices.
         first: the settings to try first.
-        method, pruner, seed: see :class:`~llpe.experiments.search.SearchConfig`.
+        method, seed: see :class:`~llpe.experiments.search.SearchConfig`.
     """
 
-    def __init__(
-        self, name: str, storage: str, space: Space, first: dict[str, Any], method: Method, pruner: Pruner, seed: int
-    ) -> None:
+    def __init__(self, name: str, storage: str, space: Space, first: dict[str, Any], method: Method, seed: int) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.space, self.first, self.method, self.seed = space, first, method, seed
-        self.study = optuna.create_study(
-            study_name=name, storage=storage, direction="maximize", load_if_exists=True, pruner=_pruner(pruner)
-        )
+        self.study = optuna.create_study(study_name=name, storage=storage, direction="maximize", load_if_exists=True)
         self._take_up()
 
     def _take_up(self) -> None:
@@ -74,11 +70,18 @@ class Trials:
                 out.append(Trial(dict(trial.params), state or "failed", trial.user_attrs.get("val"), reason))
         return out
 
-    def draw(self) -> optuna.Trial | None:
-        """The next trial, with settings not tried before; None when there are none left."""
+    def draw(self, count: int) -> list[optuna.Trial]:
+        """The next wave: ``count`` trials with settings not tried before, fewer when there are none left."""
+        wave: list[optuna.Trial] = []
+        known = {_key(trial.choice) for trial in self.finished()}
+        while len(wave) < count and (trial := self._draw(known)) is not None:
+            known.add(_key(trial.params))
+            wave.append(trial)
+        return wave
+
+    def _draw(self, known: set[str]) -> optuna.Trial | None:
         import optuna
 
-        known = {_key(trial.choice) for trial in self.finished()}
         self._queue(known)
         for attempt in range(REPEATS):
             digest = hashlib.sha256(json.dumps([self.seed, len(known), attempt]).encode()).hexdigest()
@@ -108,33 +111,21 @@ class Trials:
             )
             self.study.enqueue_trial(next(choice for choice in every if _key(choice) not in known))
 
-    def fail(self, trial: optuna.Trial, reason: str) -> None:
-        import optuna
+    def end(self, trial: optuna.Trial, fate: Trial) -> None:
+        """Notes what came of a trial."""
+        from optuna.trial import TrialState
 
-        trial.set_user_attr("reason", reason)
-        self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
-
-    def judged(self, trial: optuna.Trial, value: float, step: int) -> bool:
-        """Notes the score of a trial after a step; False if the trial ends here."""
-        import optuna
-
-        trial.report(value, step)
-        if not trial.should_prune():
-            return True
-        self.study.tell(trial, state=optuna.trial.TrialState.PRUNED)
-        return False
-
-    def complete(self, trial: optuna.Trial, value: float) -> None:
-        self.study.tell(trial, value)
+        if fate.val is not None:
+            trial.set_user_attr("val", fate.val)
+        if fate.state == "complete":
+            self.study.tell(trial, fate.val)
+        elif fate.state == "pruned":
+            trial.report(fate.val or 0.0, 1)  # what a model of the past learns from a trial that was given up
+            self.study.tell(trial, state=TrialState.PRUNED)
+        else:
+            trial.set_user_attr("reason", fate.reason)
+            self.study.tell(trial, state=TrialState.FAIL)
 
 
 def _key(choice: dict[str, Any]) -> str:
     return json.dumps(choice, sort_keys=True)
-
-
-def _pruner(name: Pruner) -> optuna.pruners.BasePruner:
-    import optuna
-
-    if name == "halving":
-        return optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=3)
-    return optuna.pruners.MedianPruner(n_startup_trials=3) if name == "median" else optuna.pruners.NopPruner()
