@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from llpe.chebyshev import basis
-from llpe.data import load_graph, make_splits
+from llpe.data import load_graph, make_splits, sbm
 from llpe.encodings import ENCODINGS
 from llpe.experiments import resolve, run
 from llpe.experiments.traces import PICTURED, label_moments, picture, pictured_nodes
@@ -92,3 +92,13 @@ def test_moments_of_the_labels_are_those_of_the_eigenvectors(name):
     energy = (spectrum.vectors.double().T @ labels).square().sum(dim=1)
     expected = (energy[:, None] * basis(spectrum.values.double(), 9)).sum(dim=0) / energy.sum()
     assert np.allclose(label_moments(graph, y, 9), expected, atol=1e-5)
+
+
+def test_many_classes_are_summed_with_random_signs_and_keep_their_moments(monkeypatch):
+    data = sbm(1200, blocks=40, degree=30, homophily=0.8)
+    graph = Graph.from_data(data)
+    some = label_moments(graph, data.y, 12)
+    monkeypatch.setattr("llpe.experiments.traces.CLASSES", 100)
+    each = label_moments(graph, data.y, 12)
+    assert np.abs(some - each).max() < 0.05
+    assert not np.array_equal(some, each)
