@@ -7,11 +7,12 @@ from machine import machine
 from rows import Row, amount, duration
 
 from llpe.report.figures import INK, PALETTE, new_figure, plain_axes
-from llpe.report.marks import fill
+from llpe.report.marks import fill, fill_file
 from llpe.report.ticks import plain_log_ticks, plain_number
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGE, FIGURE = DOCS / "scale.md", DOCS / "scale.png"
+PAGE, FIGURE, README = DOCS / "scale.md", DOCS / "scale.png", DOCS.parent / "README.md"
+SHOWN = ("step", "memory", "epoch", "prepare", "product", "ends", "hundreds", "walks")  # groups
 
 
 def write(rows: Sequence[Row]) -> None:
@@ -22,6 +23,15 @@ def write(rows: Sequence[Row]) -> None:
             text = fill(text, "growth", growth_table(points))
             draw(points, FIGURE)
     PAGE.write_text(text)
+    fill_file(README, "speed", summary(rows))
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """What is done faster, or in less memory, than by a baseline: for the README."""
+    lines = ["| what | at | against | ratio |", "|---|---|---|---:|"]
+    shown = [each for each in rows if each["group"] in SHOWN and " limit" not in f" {each['baseline']}"]
+    lines += [f"| {each['name']} | {each['at']} | {each['baseline']} | {each['ratio']:g}× |" for each in shown]
+    return "\n".join(lines)
 
 
 def table(rows: Sequence[Row]) -> str:
