@@ -117,8 +117,8 @@ def plan_of(budget: str, num_nodes: int, model: str) -> tuple[SearchConfig, int]
     if budget == "quick":
         return SearchConfig(trials=2), 3
     if num_nodes < 1000:
-        return SearchConfig(trials=8), 10
-    trials = 3 if model == "gt" else 6 if num_nodes < 5000 else 4
+        return SearchConfig(trials=9), 10
+    trials = 3 if model == "gt" else 9 if num_nodes < 5000 else 6
     return SearchConfig(trials=trials, space={"model.hidden": [64]}), 10
 
 
