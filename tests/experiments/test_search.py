@@ -1,6 +1,7 @@
 """Search: what it tries, what it chooses, and that interruption changes nothing."""
 
 import json
+from importlib import import_module
 
 import pytest
 
@@ -10,6 +11,7 @@ from llpe.experiments.search import _Hunt
 from llpe.experiments.spaces import PRESETS, assignments, space_of
 from llpe.report.collect import load_runs
 
+MODULE = import_module("llpe.experiments.search")  # the package has a function of that name
 SPEC = "sbm:n=120,homophily=1"
 RAW = {
     "dataset": SPEC,
@@ -77,7 +79,8 @@ def test_stopped_search_ends_as_an_uninterrupted_one(graph, tmp_path, stop_at, m
     assert again.run.name == whole.run.name
 
 
-def test_bad_trials_are_pruned_before_all_splits_are_trained(graph, tmp_path):
+def test_bad_trials_are_pruned_before_all_splits_are_trained(graph, tmp_path, monkeypatch):
+    monkeypatch.setattr(MODULE, "ENOUGH_NODES", 10)
     space = SPACE | {"lr": [0.1, 1e-7], "optimizer": ["adam", "sgd"]}
     found = search(graph, RAW, SearchConfig(trials=8, space=space), root=tmp_path, workers=1)
     pruned = [trial for trial in found.trials if trial.state == "pruned"]
@@ -85,6 +88,23 @@ def test_bad_trials_are_pruned_before_all_splits_are_trained(graph, tmp_path):
     assert found.val > max(trial.val for trial in pruned)
     unfinished = [run for run in found.run.parent.iterdir() if len(list(run.glob("split-*/report.json"))) < 3]
     assert unfinished
+
+
+def test_few_validation_nodes_are_judged_on_more_splits(graph, tmp_path, monkeypatch):
+    monkeypatch.setattr(MODULE, "FIRST_EPOCHS", 2)
+    trained = []
+    original = _Hunt._train
+
+    def train(self, choice, splits, pause):
+        trained.append((splits, pause))
+        return original(self, choice, splits, pause)
+
+    monkeypatch.setattr(_Hunt, "_train", train)
+    for enough, expected in ((20, [(1, 2)] * 4 + [(3, None)] * 3), (40, [(2, 2)] * 4 + [(3, None)] * 3)):
+        trained.clear()
+        monkeypatch.setattr(MODULE, "ENOUGH_NODES", enough)  # a split has 24
+        search(graph, RAW, SearchConfig(trials=4, space=SPACE), root=tmp_path / str(enough), workers=1)
+        assert trained == expected  # 4, the better 2, and of these the best, which is done
 
 
 def test_failed_trials_are_listed_with_their_reason(graph, tmp_path):

@@ -1,8 +1,9 @@
 """Choosing settings by the validation score: a grid, or a budgeted search that gives up early on what does badly.
 
-A trial is a run folder. Trials come in waves of nine. Each is judged on its first split after some epochs; the best
-third goes on to three splits, and the best third of these, one of nine, to all splits. The chosen trial is, of those
-that were trained on all splits, the one with the best mean validation score; test scores play no part.
+A trial is a run folder. Trials come in waves of nine. Each is judged on its first split (on a small graph: on as many
+as hold enough validation nodes) after some epochs; the best third goes on to three times as many, and the best third of
+these, one of nine, to all splits. The chosen trial is, of those that were trained on all splits, the one with the best
+mean validation score; test scores play no part.
 
     <runs>/<dataset>/<encoding>+<model>/search-<hash>/
       search.toml     what is searched      study.db     all trials (Optuna)
@@ -37,7 +38,7 @@ from llpe.experiments.trials import Method, Trial, Trials
 from llpe.files import replacing
 
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
-SOME_SPLITS = 3
+ENOUGH_NODES = 500  # validation nodes that a trial is judged on at first: fewer choose by chance
 WAVE = 9
 Hear = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
 KEPT = {"halving": 3, "median": 2, "none": 1}  # one of so many goes on after a step
@@ -211,7 +212,8 @@ class _Hunt:
 
         alive = dict.fromkeys(range(len(wave)), 0.0)
         every = len(self.splits)
-        steps = [(1, FIRST_EPOCHS), (min(SOME_SPLITS, every), None), (every, None)]
+        first = min(every, math.ceil(ENOUGH_NODES / min(len(split.val) for split in self.splits)))
+        steps = [(first, FIRST_EPOCHS), (min(3 * first, every), None), (every, None)]
         for step, (count, pause) in enumerate(steps, start=1):
             for number in list(alive):
                 outcomes = self._train(wave[number], count, pause)
