@@ -177,7 +177,10 @@ def _searches(path: Path) -> Grid:
 
 def summary(results: str | Path) -> str:
     """The small benchmarks with MLP and SAGE, and what stands behind them: for the README."""
-    cells = sorted(read_results(Path(results) / "table-small.csv"), key=_place)
+    path = Path(results) / "table-small.csv"
+    if not path.is_file():
+        return "Table 1 is not computed yet: `llpe reproduce table-small`."
+    cells = sorted(read_results(path), key=_place)
     cells = [cell for cell in cells if cell.model in ("mlp", "sage")]
     return "\n\n".join([*(grid.markdown() for grid in tables(cells)), *_rank_sentences(cells)])
 
