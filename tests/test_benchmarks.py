@@ -153,8 +153,6 @@ def test_page_is_written_between_its_markers(benchmark, tmp_path, monkeypatch):
 
 def test_page_shows_the_published_rows(benchmark):
     file = FOLDER / "latest.json"
-    if not file.exists():
-        pytest.skip("nothing is published: run `make bench`")
     text = (FOLDER.parent / "docs" / "scale.md").read_text()
     for line in benchmark("page").table(json.loads(file.read_text())).splitlines()[2:]:
         assert line in text

@@ -8,6 +8,7 @@ peak of its memory beyond what it held when all was imported, the graph was read
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 import sys
 import time
@@ -87,6 +88,15 @@ def write_graph(path: Path, n: int, seed: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as partial, partial.open("wb") as file:
         sp.save_npz(file, graph.adjacency, compressed=False)
+
+
+def processor() -> str:
+    """The name of the processor, or of its kind where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -25,7 +24,7 @@ from llpe.report.grid import Grid
 from llpe.report.plots import Point, line_plot
 from llpe.report.ticks import plain_log_ticks
 from llpe.studies.base import Budget, Context, Study
-from llpe.studies.measuring import METHODS, ORDER, PROBES, measure_apart, write_graph
+from llpe.studies.measuring import METHODS, ORDER, PROBES, measure_apart, processor, write_graph
 
 PANELS = {"first": "first k eigenpairs", "both": "first and last k eigenpairs"}
 PROBE_LINE = f"probes ({PROBES}, order {ORDER})"
@@ -118,7 +117,7 @@ def _measure(folder: Path, case: Case, limit: float) -> dict[str, Any]:
     if isinstance(result, str):
         report = {**asdict(case), "reason": result, "limit": limit}
     else:
-        report = {**asdict(case), **result, "cores": _cores(), "processor": _processor()}
+        report = {**asdict(case), **result, "cores": _cores(), "processor": processor()}
     if not str(report.get("reason", "")).startswith("failed"):
         with replacing(file) as partial_file:
             partial_file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -222,15 +221,6 @@ def _magnitude(value: float) -> int:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _processor() -> str:
-    """The name of the processor, or of its kind where the system does not tell."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 def _study(quantity: Quantity) -> Study:
