@@ -47,22 +47,24 @@ FIGURES = {
 }
 PREFACE = """# Experiments
 
-This page is made from the files in `results/` by `make experiments`; each of them was written by the command it names.
-
-**Protocol.** The paper's: ten random 60/20/20 splits, Adam or SGD with momentum, at most 2000 epochs, patience 200,
-settings searched in its grid. Settings are chosen by the mean validation score over the ten splits, and test nodes are
-scored once, with the weights that were best on validation. The search is a budgeted one, not the whole grid: how many
-settings were tried of how many stands in the last table of each section, and above a thousand nodes it keeps to the
-smaller of the two hidden widths, 64. `llpe search --preset authors` uses the authors' published settings instead.
+This page is made from the files in `results/` by `make experiments`; each of them was written by `llpe reproduce`, and
+says below the figure what is smaller than in the paper.
 
 `llpe-minmax` is LLPE as published; `llpe` differs in the scaling of eigenvectors (unit length, one seeded direction for
 each eigenspace); `llpe-probes` needs no eigenvector."""
+PROTOCOL = """**Protocol of the tables.** The paper's: ten random 60/20/20 splits, Adam or SGD with momentum, at most
+2000 epochs, patience 200, settings searched in its grid. Settings are chosen by the mean validation score over the ten splits, and test nodes are
+scored once, with the weights that were best on validation. The search is a budgeted one, not the whole grid: how many
+settings were tried of how many stands in the last table of each section, and above a thousand nodes it keeps to the
+smaller of the two hidden widths, 64. `llpe search --preset authors` uses the authors' published settings instead."""
 
 
 def experiments_page(results: str | Path, *, to: str | Path) -> str:
     """The page as Markdown, with links to the figures relative to the folder of ``to``."""
     folder = Path(results)
     parts = [PREFACE]
+    if any((folder / f"{name}.csv").is_file() for name in TITLES):
+        parts.append(PROTOCOL)
     for name, title in TITLES.items():
         if (folder / f"{name}.csv").is_file():
             parts += [f"## {title}", *_table_section(folder, name)]
