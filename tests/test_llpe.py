@@ -62,6 +62,18 @@ def test_forward_and_gradient_are_the_papers_formula(name, source, scaling):
     assert torch.allclose(encoding.theta.grad, theta.grad, atol=1e-10)
 
 
+@pytest.mark.parametrize("options", [{"source": "full"}, {"source": "probes", "probes": 4}], ids=str)
+def test_size_multiplies_the_encoding_and_nothing_else(options):
+    data = tiny("ring")
+    one, ten = (LLPE(8, order=8, l1=0.1, size=size, **options) for size in (1.0, 10.0))
+    prepared = one.prepare(data)
+    assert torch.allclose(10 * one(prepared), ten(ten.prepare(data)), atol=1e-5)
+    assert torch.equal(one.penalty(prepared), ten.penalty(prepared))
+    assert one.fixed_arguments() == ten.fixed_arguments()
+    with pytest.raises(ValueError, match="`size` must be a finite number above 0, got 0"):
+        LLPE(8, size=0.0)
+
+
 def test_forward_is_the_papers_formula_on_a_larger_graph():
     data = sbm(n=300, homophily=0.3, seed=2)
     data.x = data.x.double()

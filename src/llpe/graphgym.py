@@ -47,6 +47,7 @@ def add_llpe_options(config: Any) -> None:
             "probes": None,
             "start": None,
             "scaling": "unit",
+            "size": 1.0,
             "seed": 0,
         }
     )

@@ -46,7 +46,7 @@ class Prepare(_Transform):
         >>> from llpe import LLPE
         >>> Prepare(LLPE(8, source="probes", probes=4))
         Prepare(encoding=LLPE(dim=8, order=64, source='probes', k=None, probes=4, start='heat', scaling='unit', \
-rows='unit', l1=0.0, l2=0.0, seed=0), cache=True)
+rows='unit', size=1.0, l1=0.0, l2=0.0, seed=0), cache=True)
     """
 
     def __init__(self, encoding: Encoding, *, cache: bool | Cache = True) -> None:

@@ -20,6 +20,7 @@ def test_every_default_is_spelled_out():
         "start": "uniform",
         "scaling": "unit",
         "rows": "plain",
+        "size": 1.0,
         "l1": 0.0,
         "l2": 0.0,
         "seed": 0,

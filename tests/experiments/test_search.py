@@ -28,6 +28,7 @@ SPACE = {
     "layers": [1],
     "order": [16],
     "l1": [0.0],
+    "size": [1.0],
 }
 
 
@@ -173,6 +174,11 @@ def test_every_choice_of_a_preset_is_a_valid_config(preset, encoding, graph, tmp
     raw = {"dataset": SPEC, "encoding": {"name": encoding}}
     hunt = _Hunt(graph, raw, SearchConfig(preset=preset), tmp_path, None, None)
     assert hunt.size > 1
+
+
+def test_the_published_form_has_no_size_to_choose():
+    assert "size" in space_of("paper", "llpe", "full", "unit")
+    assert "size" not in space_of("paper", "llpe", "full", "minmax")
 
 
 def test_joint_choices_are_taken_apart():

@@ -36,7 +36,7 @@ from llpe.encodings import ENCODINGS, Encoding, make_encoding
 from llpe.models import VARIANTS, Classifier, backbone_options
 
 # Keys that were added later, with the value that leaves all as it was.
-LATER = (("training", "batch", None), ("encoding", "rows", "plain"))
+LATER = (("training", "batch", None), ("encoding", "rows", "plain"), ("encoding", "size", 1.0))
 
 
 class ConfigError(ValueError):

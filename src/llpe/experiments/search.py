@@ -140,7 +140,8 @@ class _Hunt:
         self.dataset, self.settings, self.workers, self.tell = dataset, settings, workers, on_progress
         self.base = resolve(self.raw).model_copy(update={"data": dataset.fingerprint})
         encoding = self.base.encoding
-        preset = space_of(settings.preset, encoding.name, getattr(encoding, "source", None))
+        own = (getattr(encoding, name, None) for name in ("source", "scaling"))
+        preset = space_of(settings.preset, encoding.name, *own)
         self.space = replaced(preset, settings.space)
         self._check_space()
         self.size = math.prod(len(choices) for choices in self.space.values())

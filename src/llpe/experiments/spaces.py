@@ -19,8 +19,8 @@ _RATES = [0.05, 0.01, 0.005, 0.001]
 _NEIGHBOURS = [8, 16, 32, 64, 128, 256, 512]
 
 
-def space_of(preset: str, encoding: str, source: str | None = None) -> Space:
-    """The choices of a preset for one encoding (and source, for ``llpe``).
+def space_of(preset: str, encoding: str, source: str | None = None, scaling: str | None = None) -> Space:
+    """The choices of a preset for one encoding (for ``llpe`` also its source and scaling).
 
     Example:
         >>> space_of("paper", "rwse")["steps"], space_of("authors", "llpe")["order"]
@@ -28,7 +28,7 @@ def space_of(preset: str, encoding: str, source: str | None = None) -> Space:
     """
     if preset not in PRESETS:
         raise ValueError(f"`preset` must be one of {', '.join(PRESETS)}, got {preset!r}.")
-    own = _encoding(preset, encoding, source)
+    own = _llpe(preset, source, scaling) if encoding == "llpe" else _encoding(encoding)
     shared = _training(preset)
     if encoding in ("san", "signnet"):  # they have layers of their own
         shared = {f"model.{key}" if key in ("hidden", "layers") else key: each for key, each in shared.items()}
@@ -47,9 +47,7 @@ def _training(preset: str) -> Space:
     }
 
 
-def _encoding(preset: str, encoding: str, source: str | None) -> Space:
-    if encoding == "llpe":
-        return _llpe(preset, source)
+def _encoding(encoding: str) -> Space:
     if encoding == "rwse":
         return {"steps": [8, 16, 32, 64]}
     if encoding == "san":  # NOTE[PAPER]: k to 512 there; attention over k eigenvectors at every node costs k² here
@@ -59,13 +57,15 @@ def _encoding(preset: str, encoding: str, source: str | None) -> Space:
     return {}
 
 
-def _llpe(preset: str, source: str | None) -> Space:
+def _llpe(preset: str, source: str | None, scaling: str | None) -> Space:
     if source == "probes":  # ours: the filters are shared by all probes, dim = probes × filters
         return {"order": [16, 32, 64], "probes,dim": [[32, 128], [64, 128], [64, 256], [128, 256], [256, 512]]}
     if preset == "authors":
         penalties = [0.01, 0.001, 0.0001, 0.0]
         return {"encoding.dim": [64, 128], "order": [64, 128], "l1,l2": [[c, c] for c in penalties]}
     own: Space = {"order": [64, 128], "l1": [0.001, 0.0001, 0.0]}
+    if scaling != "minmax":  # ours: as published, the size of the eigenvectors is what min-max scaling makes of it
+        own |= {"size": [1.0, 10.0]}
     return own | {"k": [64, 128, 256, 512]} if source == "ends" else own
 
 

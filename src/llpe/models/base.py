@@ -19,6 +19,8 @@ from typing import Any, TypedDict
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from llpe.models.dropout import dropout
+
 VARIANTS = {"plain": 2, "strong": 4}
 """The ways to stack an operation, and how many layers each has unless told otherwise."""
 
@@ -119,7 +121,7 @@ class PlainLayer(nn.Module):
         self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None, rows: Tensor | None = None
     ) -> Tensor:
         h = self.operation(h, edge_index, edge_weight, rows).relu()
-        return F.dropout(h, self.dropout, self.training)
+        return dropout(h, self.dropout, self.training)
 
 
 class ResidualLayer(nn.Module):
@@ -136,8 +138,8 @@ class ResidualLayer(nn.Module):
         self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None, rows: Tensor | None = None
     ) -> Tensor:
         inner = F.gelu(self.operation(self.norm(h), edge_index, edge_weight, rows))
-        inner = F.dropout(inner, self.dropout, self.training)
-        return pick(h, rows) + F.dropout(self.linear(inner), self.dropout, self.training)
+        inner = dropout(inner, self.dropout, self.training)
+        return pick(h, rows) + dropout(self.linear(inner), self.dropout, self.training)
 
 
 def pick(h: Tensor, rows: Tensor | None) -> Tensor:

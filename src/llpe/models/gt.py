@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from llpe.models.base import Backbone, Shared, check_count, check_share, pick
+from llpe.models.dropout import dropout
 from llpe.models.mlp import LinearOperation
 
 QUERY_ROWS = 512  # rows of the attention matrix held at once when its entries are dropped
@@ -86,7 +87,7 @@ class EncoderLayer(nn.Module):
         return self.feedforward_norm(h + self._drop(self.second(inner)))
 
     def _drop(self, h: Tensor) -> Tensor:
-        return F.dropout(h, self.dropout, self.training)
+        return dropout(h, self.dropout, self.training)
 
 
 @final
