@@ -1,8 +1,9 @@
 """Eigenpairs of one symmetric matrix that belongs to one connected component: dense, or iterated from the ends.
 
 The iteration works on C = L − centre, whose ends are the ends of the spectrum. Known eigenpairs are deflated to the
-middle (C − Σ μ v vᵀ), not iterated for. A Krylov method started from one vector may miss copies of a repeated
-eigenvalue, so what was found is deflated as well and the ends are searched again until nothing is left outside.
+middle (C − Σ μ v vᵀ), not iterated for. A Krylov method may miss copies of a repeated eigenvalue, so what was found is
+deflated as well and the ends are searched again until nothing is left outside. A few pairs are found by ARPACK, many by
+a filter (:mod:`llpe.filtering`), where that can tell them from the rest.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+import torch
 from scipy.linalg.blas import dgemv
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from llpe.filtering import EndFilter, Quadrature, quadrature
 from llpe.memory import SpectrumError
 
 TOLERANCE = 1e-7  # of the outermost guard pair, relative to the half-width; wanted pairs are far better, near 1e-11
 REPEATED = 1e-8  # eigenvalues this close, relative to the half-width, belong to one eigenspace
+FILTERED = 1e-9  # the same of all pairs that a filter finds
+MANY = 32  # pairs from which on a filter is faster than ARPACK
 DENSE_BELOW = 600  # components up to this size are solved densely: LAPACK wins, and misses nothing
 
 
@@ -55,7 +60,7 @@ def end_pairs(
     centre: float,
     seed: int,
 ) -> Pairs:
-    """The ``low`` smallest and ``high`` largest eigenpairs by ARPACK, known pairs included, none missing."""
+    """The ``low`` smallest and ``high`` largest eigenpairs, iterated for, known pairs included, none missing."""
     search = _EndSearch(matrix, centre, seed)
     for value, vector in known:
         search.add(np.array([value - centre]), vector[:, None], HIGH if value > centre else LOW)
@@ -66,7 +71,8 @@ def end_pairs(
     lows, highs = order[search.side[order] == LOW][:low], order[search.side[order] == HIGH]
     highs = highs[max(0, highs.size - high) :]
     chosen = np.concatenate([lows, highs])
-    return Pairs(search.values[chosen] + centre, search.vectors[:, chosen], lows.size, highs.size, False, "arpack")
+    values, vectors = search.values[chosen] + centre, search.vectors[:, chosen]
+    return Pairs(values, vectors, lows.size, highs.size, False, search.solver)
 
 
 LOW, HIGH = -1, 1
@@ -76,7 +82,11 @@ class _EndSearch:
     """Eigenpairs of C = L − centre found so far, the end each belongs to, and the search for more beyond them."""
 
     def __init__(self, matrix: sp.csr_array, centre: float, seed: int) -> None:
-        self.matrix, self.centre = matrix, centre
+        self.matrix, self.centre, self.seed = matrix, centre, seed
+        self.spread: Quadrature | None = None
+        self.filters: dict[int, EndFilter] = {}
+        self.copies: dict[int, int] = {}  # how many copies of an eigenvalue a search of that end could not miss
+        self.solver = "filter"
         self.rng = np.random.default_rng([seed, matrix.shape[0]])
         self.values = np.empty(0)
         self.vectors = np.empty((matrix.shape[0], 0))
@@ -100,11 +110,15 @@ class _EndSearch:
         for count, side in ((low, LOW), (high, HIGH)):
             if count:
                 self.add(*self._solve(count, side), side)
+                if self.solver == "filter":
+                    self.copies[side] = self.filters[side].block(count)
 
     def complete(self, low: bool, high: bool) -> None:
         """Searches beyond the found pairs of each wanted end, until none is left that was missed."""
         margin = 10 * REPEATED * self.centre
         for wanted, side in ((low, LOW), (high, HIGH)):
+            if self._copies(side) < self.copies.get(side, 0):
+                continue
             innermost = max(side * -self.values[self.side == side], default=None) if wanted else None
             while innermost is not None:
                 found, _ = self._solve(1, side, tol=1e-4)
@@ -116,8 +130,27 @@ class _EndSearch:
                     break
                 self.add(values[missed], vectors[:, missed], side)
 
+    def _copies(self, side: int) -> int:
+        """The largest number of found pairs of one end that share an eigenvalue."""
+        steps = np.diff(np.sort(self.values[self.side == side])) > REPEATED * self.centre
+        return int(np.bincount(np.concatenate([[0], np.cumsum(steps)])).max())
+
     def _solve(self, count: int, side: int, tol: float = TOLERANCE) -> tuple[np.ndarray, np.ndarray]:
         """``count`` pairs from one end, beyond those that were found there."""
+        if count >= MANY and side not in self.filters:
+            scaled = (self.matrix - self.centre * sp.eye_array(self.matrix.shape[0])) / self.centre
+            self.spread = self.spread or quadrature(sp.csr_array(scaled), self.seed)
+            spread = self.spread if side == HIGH else self.spread.reversed()
+            self.filters[side] = EndFilter(sp.csr_array(side * scaled), spread, count, FILTERED)
+        if side in self.filters:
+            found = torch.from_numpy(self.vectors[:, self.side == side])
+            pairs = self.filters[side].pairs(count, found, FILTERED if tol == TOLERANCE else tol, self.seed)
+            if pairs is not None:
+                return side * self.centre * pairs[0], pairs[1]
+        self.solver = "arpack"
+        return self._arpack(count, side, tol)
+
+    def _arpack(self, count: int, side: int, tol: float) -> tuple[np.ndarray, np.ndarray]:
         n, which = self.matrix.shape[0], "SA" if side == LOW else "LA"
         there = self.side == side  # pairs of the other end are not in the way
         found, moved = np.asfortranarray(self.vectors[:, there]), self.values[there]

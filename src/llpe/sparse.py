@@ -10,15 +10,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def torch_csr(matrix: sp.csr_array) -> Tensor:
-    """The matrix in torch's CSR layout: float32 values and, where they suffice, 32-bit indices."""
+def torch_csr(matrix: sp.csr_array, dtype: torch.dtype = torch.float32) -> Tensor:
+    """The matrix in torch's CSR layout, with 32-bit indices where they suffice."""
     index = torch.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else torch.int64
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # torch calls its CSR support a beta
         return torch.sparse_csr_tensor(
             torch.from_numpy(matrix.indptr).to(index),
             torch.from_numpy(matrix.indices).to(index),
-            torch.from_numpy(matrix.data).float(),
+            torch.from_numpy(matrix.data).to(dtype),
             size=matrix.shape,
             check_invariants=False,
         )

@@ -45,7 +45,7 @@ class Spectrum:
         spaces: the eigenspace of each pair, numbered 0, 1, …, shape (K,).
         first: how many of the pairs come from the low end (K if all).
         trivial: whether column 0 is the trivial vector.
-        solver: what solved it: ``lapack``, ``arpack``, or ``lapack+arpack`` for different components.
+        solver: what solved it: ``lapack``, ``arpack``, ``filter``, or several, joined by +, for different components.
         made: the arguments it was made with.
         cut: one sentence for each eigenspace of which only a part is kept.
     """

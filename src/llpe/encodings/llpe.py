@@ -36,7 +36,7 @@ from llpe.probes import draw, probe_features
 from llpe.spectrum import Spectrum, directions, end_spectrum, full_spectrum
 
 FAINT = 1e-12  # mean square below which a row is left as it is
-LEVELS = 2048  # distinct eigenvalues that ‖W‖₁ sees; more are merged with their neighbours
+LEVELS = 1024  # distinct eigenvalues that ‖W‖₁ sees; more are merged with their neighbours
 NEEDS_KEEPS_COST = {
     "full": ("all eigenpairs", "n × order", "O(n³), by LAPACK"),
     "ends": ("the first k and the last k eigenpairs", "n × order", "iterations · (edges + n·k), by Lanczos"),
@@ -159,7 +159,7 @@ rows='plain', size=1.0, l1=0.001, l2=0.001, seed=0)
 
     def fixed_arguments(self) -> dict[str, Any]:
         names = {"full": ("scaling",), "ends": ("scaling", "k"), "probes": ("probes",)}[self.source]
-        return {name: getattr(self, name) for name in ("source", "order", "seed", *names)}
+        return {name: getattr(self, name) for name in ("source", "order", "seed", *names)} | {"levels": LEVELS}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         if self.probes is not None:
@@ -208,7 +208,7 @@ rows='plain', size=1.0, l1=0.001, l2=0.001, seed=0)
             terms = self.fixed(data, "terms")
             used = int((terms[..., 0] > 0).sum(dim=1).max())  # T_0 = 1: its column holds the counts, 0 in the padding
             terms = terms[:, :used]
-            total = total + self.l1 * (terms @ self.theta.to(terms.dtype)).abs().sum()
+            total = total + self.l1 * _AbsoluteSum.apply(terms.flatten(0, 1), self.theta.to(terms.dtype))
         if self.l2 > 0:
             gram = self.fixed(data, "gram")
             theta = self.theta.to(gram.dtype)
@@ -229,6 +229,22 @@ rows='plain', size=1.0, l1=0.001, l2=0.001, seed=0)
                 f"`lambdas` must be in [0, 2], got values in [{float(grid.min()):g}, {float(grid.max()):g}]."
             )
         return chebyshev.basis(grid.clamp(0, 2), self.order) @ self.theta
+
+
+class _AbsoluteSum(torch.autograd.Function):
+    """Σ|A·x|, whose gradient Aᵀ·sign(A·x) needs no other matrix of the size of A·x."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor, x: Tensor) -> Tensor:
+        product = matrix @ x
+        ctx.save_for_backward(matrix, product)
+        return torch.linalg.vector_norm(product, ord=1)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
+        matrix, product = ctx.saved_tensors
+        return None, (matrix.T @ product.sign_()).mul_(gradient)
 
 
 def spectral_basis(spectrum: Spectrum, order: int, scaling: str, probe: Tensor, block: int = 1024) -> Tensor:
