@@ -28,7 +28,7 @@ def test_both_ends_are_those_of_lapack(homophily):
     assert "filter" in ends.solver
     assert torch.allclose(ends.values, torch.cat([full.values[:40], full.values[-50:]]), atol=1e-12)
     assert torch.allclose(ends.vectors, torch.cat([full.vectors[:, :40], full.vectors[:, -50:]], dim=1), atol=1e-6)
-    assert float(ends.residuals.max()) < 2e-9
+    assert float(ends.residuals.max()) < 2e-8
 
 
 def test_the_quadrature_counts_eigenvalues_from_either_end():

@@ -25,11 +25,11 @@ QUADRATURE = 60, 8  # steps of Lanczos, random vectors
 BEYOND = 2.0  # the cut leaves so many times the wanted pairs outside
 BASIS = 2.6  # columns of the basis for each wanted pair, in so many
 STEPS = 10  # blocks;
-LOOK = 2.0  # the same when it is first looked at,
+LOOK = 1.7  # the same when it is first looked at,
 MOST = 5.0  # and at most
 NEED = 2.0  # how much more degree is needed in all than for one pair alone
 HARD = 2000  # degree beyond which wanted and unwanted pairs are too close for this to pay
-SPREAD = 1e8  # largest gain over that of the innermost wanted pair: what is between is lost to rounding
+SPREAD = 1e11  # largest gain over that of the innermost wanted pair: what is between is lost to rounding
 INNERMOST = 4  # wanted pairs that are looked at first, as they converge last
 
 

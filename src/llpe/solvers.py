@@ -22,7 +22,7 @@ from llpe.memory import SpectrumError
 
 TOLERANCE = 1e-7  # of the outermost guard pair, relative to the half-width; wanted pairs are far better, near 1e-11
 REPEATED = 1e-8  # eigenvalues this close, relative to the half-width, belong to one eigenspace
-FILTERED = 1e-9  # the same of all pairs that a filter finds
+FILTERED = 1e-8  # the same of all pairs that a filter finds
 MANY = 32  # pairs from which on a filter is faster than ARPACK
 DENSE_BELOW = 600  # components up to this size are solved densely: LAPACK wins, and misses nothing
 
