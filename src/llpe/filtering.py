@@ -113,6 +113,7 @@ class EndFilter:
         basis = torch.empty(n, blocks * block, dtype=torch.float64)
         inner = torch.zeros(blocks * block, blocks * block, dtype=torch.float64)
         last = torch.from_numpy(np.random.default_rng([seed, n, count]).standard_normal((n, block)))
+        last = _orthogonal(last, (found,))
         before, now = torch.empty(2, n, block, dtype=torch.float64)
         torch.mm(self.product, last, out=now)
         for end in range(block, blocks * block + 1, block):

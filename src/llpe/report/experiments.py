@@ -51,7 +51,7 @@ This page is made from the files in `results/` by `make experiments`; each of th
 says below the figure what is smaller than in the paper.
 
 `llpe-minmax` is LLPE as published; `llpe` differs in the scaling of eigenvectors (unit length, one seeded direction for
-each eigenspace); `llpe-probes` needs no eigenvector."""
+each eigenspace, times a `size` that is searched); `llpe-probes` needs no eigenvector."""
 PROTOCOL = """**Protocol of the tables.** The paper's: ten random 60/20/20 splits, Adam or SGD with momentum, at most
 2000 epochs, patience 200, settings searched in its grid. Settings
 are chosen by the mean validation score over the ten splits, and test nodes are
