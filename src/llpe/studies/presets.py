@@ -46,7 +46,7 @@ def run(context: Context) -> list[Path]:
 
 def _searched(cell: tables.Cell, dataset: NodeDataset, preset: str, context: Context) -> Iterator[dict[str, Any]]:
     """The splits of the setting that was best on validation."""
-    plan, splits = tables.plan_of(context.budget, dataset.num_nodes, cell.model)
+    plan, splits = tables.plan_of(context.budget, dataset.num_nodes, cell)
     if preset != "paper":
         plan = SearchConfig(method=plan.method, trials=plan.trials, preset="authors")
     raw = tables.config_of(cell, tables.ENCODINGS[cell.encoding], splits)
