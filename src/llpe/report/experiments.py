@@ -56,8 +56,9 @@ PROTOCOL = """**Protocol of the tables.** The paper's: ten random 60/20/20 split
 2000 epochs, patience 200, settings searched in its grid. Settings
 are chosen by the mean validation score over the ten splits, and test nodes are
 scored once, with the weights that were best on validation. The search is a budgeted one, not the whole grid: how many
-settings were tried of how many stands in the last table of each section, and above a thousand nodes it keeps to the
-smaller of the two hidden widths, 64. `llpe search --preset authors` uses the authors' published settings instead."""
+settings were tried of how many stands in the last table of each section (for `llpe` twice as many, as its size is one
+setting more), and above a thousand nodes it keeps to the smaller of the two hidden widths, 64. `llpe search --preset
+authors` uses the authors' published settings instead."""
 
 
 def experiments_page(results: str | Path, *, to: str | Path) -> str:

@@ -110,8 +110,8 @@ def plan_of(budget: str, num_nodes: int, cell: Cell) -> tuple[SearchConfig, int]
     """The search and the number of splits of a cell.
 
     The dearer a step, the fewer trials; and above a thousand nodes a standard search keeps to the smaller of the two
-    hidden widths, as steps of the larger one take three times as long. ``llpe`` has twice the trials: it has one setting
-    more, its size, and half of what is drawn has a wrong one.
+    hidden widths, as steps of the larger one take three times as long. ``llpe`` has twice the trials, as it
+    has one setting more, its size, and half of what is drawn has a wrong one.
     """
     if budget == "paper":
         return SearchConfig(method="grid"), 10
