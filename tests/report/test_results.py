@@ -56,6 +56,12 @@ def test_the_best_is_marked_in_markdown_and_latex():
     assert "+10.1" in beside_the_paper([result("llpe", 90.123)])[0].markdown()
 
 
+def test_a_table_says_what_is_not_computed():
+    whole, part = [result("none", 80), result("llpe", 90)], [result("none", 70, "cora")]
+    assert "not computed" not in tables(whole)[0].markdown()
+    assert "–: not computed; the rank is over complete columns." in tables(whole + part)[0].markdown()
+
+
 def test_the_page_says_plainly_who_has_the_best_rank():
     good = [result("none", 80), result("llpe-minmax", 90), result("llpe", 70)]
     sentences = list(_rank_sentences(good))

@@ -126,6 +126,8 @@ def _table(model: str, results: Sequence[Result]) -> Grid:
     header = [name if metric[name] == "accuracy" else f"{name} ({metric[name]})" for name in datasets]
     counts = sorted({result.splits for result in results})
     remark = f"Over {' or '.join(map(str, counts))} splits. In brackets: on how many of them above {BASELINE}."
+    if len(found) < len(datasets) * len(encodings):
+        remark += " –: not computed; the rank is over complete columns."
     return Grid(f"{model}: test score in %, mean ± standard deviation", ["encoding", *header, "rank"], rows, [remark])
 
 
