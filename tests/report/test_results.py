@@ -69,6 +69,11 @@ def test_the_page_says_plainly_who_has_the_best_rank():
     assert "LLPE with our scaling is **not** the best (none is)." in sentences[1]
 
 
+def test_a_shared_best_rank_is_said_to_be_shared():
+    cells = [result("lpe-flk", 80), result("llpe-minmax", 80)]
+    assert next(iter(_rank_sentences(cells))).endswith("shares the best with lpe-flk.")
+
+
 def test_reasons_begin_with_the_most_particular():
     assert "Cornell" in reasons(result("llpe", 70, "cornell"))[0]
     assert "grid" in reasons(result("none", 70, "photo"))[-1]

@@ -106,10 +106,12 @@ def _rank_sentences(results: Sequence[Result]) -> Iterator[str]:
         places = average_ranks(results, [*others, mine])
         if not places:
             continue
-        best = min(places, key=lambda name: places[name])
+        best = [name for name in places if places[name] == min(places.values())]
         groups = len({(r.dataset, r.model) for r in results if r.encoding == mine})
         listed = ", ".join(f"{name} {place:.2f}" for name, place in sorted(places.items(), key=lambda item: item[1]))
-        verdict = "is the best" if best == mine else f"is **not** the best ({best} is)"
+        verdict = "is the best" if best == [mine] else f"is **not** the best ({best[0]} is)"
+        if mine in best and len(best) > 1:
+            verdict = f"shares the best with {', '.join(name for name in best if name != mine)}"
         yield (
             f"Average rank over data sets and models, {words} among the paper's encodings that all of the {groups} "
             f"blocks have: {listed}. {words} {verdict}."
