@@ -16,6 +16,7 @@ ORDER = [
     "graph",
     "data",
     "sparse",
+    "filtering",
     "laplacian",
     "chebyshev",
     "filters",

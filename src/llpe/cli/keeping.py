@@ -9,7 +9,7 @@ from typing import Any
 from llpe.cache import Cache
 from llpe.cli import output
 
-HIDDEN = ("format", "kind", "graph", "encoding")
+HIDDEN = ("format", "kind", "graph", "encoding", "levels")
 
 
 def describe(cache: Cache) -> list[dict[str, Any]]:
