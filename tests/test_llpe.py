@@ -194,6 +194,24 @@ def test_merged_eigenvalues_keep_the_penalty():
     assert squared.sqrt().item() == pytest.approx(torch.linalg.norm(gains).item(), rel=1e-10)
 
 
+@pytest.mark.parametrize(("l1", "l2"), [(0.3, 0.0), (0.0, 0.3), (0.3, 0.2)])
+def test_gradient_of_the_penalty_is_that_of_the_formula_and_can_be_taken_twice(l1, l2):
+    data = sbm(n=300, seed=0)
+    data.x = data.x.double()
+    encoding = LLPE(6, order=16, l1=l1, l2=l2).double()
+    penalty = encoding.penalty(encoding.prepare(data))
+    penalty.backward(retain_graph=True)
+    once = encoding.theta.grad.clone()
+    theta = encoding.theta.detach().clone().requires_grad_()
+    gains = naive_gains(full_spectrum(data, cache=False).values, theta)
+    naive = l1 * gains.abs().sum() + l2 * gains.square().sum().sqrt()
+    naive.backward()
+    assert torch.allclose(penalty, naive, rtol=1e-9)
+    assert torch.allclose(once, theta.grad, rtol=1e-8, atol=1e-8)
+    penalty.backward()
+    assert torch.equal(encoding.theta.grad, 2 * once)
+
+
 def test_penalty_of_zero_filters_has_a_finite_gradient():
     encoding = LLPE(4, order=8, l1=0.1, l2=0.1)
     data = encoding.prepare(tiny("grid"))

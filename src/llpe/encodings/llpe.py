@@ -39,7 +39,7 @@ FAINT = 1e-12  # mean square below which a row is left as it is
 LEVELS = 1024  # distinct eigenvalues that ‖W‖₁ sees; more are merged with their neighbours
 NEEDS_KEEPS_COST = {
     "full": ("all eigenpairs", "n × order", "O(n³), by LAPACK"),
-    "ends": ("the first k and the last k eigenpairs", "n × order", "iterations · (edges + n·k), by Lanczos"),
+    "ends": ("the first k and the last k eigenpairs", "n × order", "iterations · (edges + n·k), by Krylov spaces"),
     "probes": ("T_m(L̃)S, no eigenvector", "n × probes × order", "order · probes · edges, sparse products"),
 }
 SMALL = 1e-8  # relative range below which an eigenvector counts as constant
@@ -232,7 +232,7 @@ rows='plain', size=1.0, l1=0.001, l2=0.001, seed=0)
 
 
 class _AbsoluteSum(torch.autograd.Function):
-    """Σ|A·x|, whose gradient Aᵀ·sign(A·x) needs no other matrix of the size of A·x."""
+    """Σ|A·x| in one node of the graph of derivatives, with the gradient Aᵀ·sign(A·x)."""
 
     @staticmethod
     def forward(ctx: Any, matrix: Tensor, x: Tensor) -> Tensor:
@@ -244,7 +244,7 @@ class _AbsoluteSum(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
         matrix, product = ctx.saved_tensors
-        return None, (matrix.T @ product.sign_()).mul_(gradient)
+        return None, (matrix.T @ product.sign()).mul_(gradient)
 
 
 def spectral_basis(spectrum: Spectrum, order: int, scaling: str, probe: Tensor, block: int = 1024) -> Tensor:

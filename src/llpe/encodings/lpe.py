@@ -29,7 +29,7 @@ class _FromEnds(LinearEncoding):
 
     part = "vectors"
     from_spectrum = True
-    cost = "iterations · (edges + n·k), by Lanczos"
+    cost = "iterations · (edges + n·k), by Krylov spaces"
     ends: ClassVar[int] = 1  # how many ends k eigenvectors are taken from
 
     def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:

@@ -44,7 +44,7 @@ class SANPE(Encoding):
     from_spectrum = True
     needs = "the first k eigenpairs"
     keeps = "n × 2k"
-    cost = "iterations · (edges + n·k), by Lanczos; n·k² in each forward pass"
+    cost = "iterations · (edges + n·k), by Krylov spaces; n·k² in each forward pass"
     reference = "Kreuzer et al., Rethinking Graph Transformers with Spectral Attention, 2021"
 
     def __init__(self, dim: int, *, k: int = 16, layers: int = 1, heads: int = 4, seed: int = 0) -> None:

@@ -46,7 +46,7 @@ class SignNet(Encoding):
     from_spectrum = True
     needs = "the first k + 1 eigenpairs"
     keeps = "n × k"
-    cost = "iterations · (edges + n·k), by Lanczos"
+    cost = "iterations · (edges + n·k), by Krylov spaces"
     reference = "Lim et al., Sign and Basis Invariant Networks for Spectral Graph Representation Learning, 2022"
 
     def __init__(self, dim: int, *, k: int = 16, hidden: int = 64, out: int = 4, seed: int = 0) -> None:
