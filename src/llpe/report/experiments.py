@@ -53,12 +53,12 @@ says below the figure what is smaller than in the paper.
 `llpe-minmax` is LLPE as published; `llpe` differs in the scaling of eigenvectors (unit length, one seeded direction for
 each eigenspace, times a `size` that is searched); `llpe-probes` needs no eigenvector."""
 PROTOCOL = """**Protocol of the tables.** The paper's: ten random 60/20/20 splits, Adam or SGD with momentum, at most
-2000 epochs, patience 200, settings searched in its grid. Settings
-are chosen by the mean validation score over the ten splits, and test nodes are
-scored once, with the weights that were best on validation. The search is a budgeted one, not the whole grid: how many
-settings were tried of how many stands in the last table of each section (for `llpe` twice as many, as its size is one
-setting more), and above a thousand nodes it keeps to the smaller of the two hidden widths, 64. `llpe search --preset
-authors` uses the authors' published settings instead."""
+2000 epochs, patience 200, settings from its grid. The search is a budgeted one, not the whole grid, and sees validation
+nodes only: of nine settings the best third after 500 epochs goes on to more splits, and the best of these to all ten.
+Test nodes are scored once, with the weights that were best on validation. How many settings were tried of how many
+stands in the last table of each section (for `llpe` twice as many, as its size is one setting more), and above a
+thousand nodes the search keeps to the smaller of the two hidden widths, 64. `llpe search --preset authors` uses the
+authors' published settings instead."""
 
 
 def experiments_page(results: str | Path, *, to: str | Path) -> str:
