@@ -58,8 +58,9 @@ def _encoding(encoding: str) -> Space:
 
 
 def _llpe(preset: str, source: str | None, scaling: str | None) -> Space:
-    if source == "probes":  # ours: the filters are shared by all probes, dim = probes × filters
-        return {"order": [16, 32, 64], "probes,dim": [[32, 128], [64, 128], [64, 256], [128, 256], [256, 512]]}
+    if source == "probes":  # ours: the filters are shared by all probes, dim = probes × filters; rows have length 1
+        widths = [[32, 128], [64, 128], [64, 256], [128, 256], [256, 512]]
+        return {"order": [16, 32, 64], "probes,dim": widths, "size": [0.1, 1.0]}
     if preset == "authors":
         penalties = [0.01, 0.001, 0.0001, 0.0]
         return {"encoding.dim": [64, 128], "order": [64, 128], "l1,l2": [[c, c] for c in penalties]}

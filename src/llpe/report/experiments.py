@@ -56,8 +56,9 @@ PROTOCOL = """**Protocol of the tables.** The paper's: ten random 60/20/20 split
 2000 epochs, patience 200, settings from its grid. The search is a budgeted one, not the whole grid, and sees validation
 nodes only: of nine settings the best third after 500 epochs goes on to more splits, and the best of these to all ten.
 Test nodes are scored once, with the weights that were best on validation. How many settings were tried of how many
-stands in the last table of each section (for `llpe` twice as many, as its size is one setting more), and above a
-thousand nodes the search keeps to the smaller of the two hidden widths, 64. `llpe search --preset authors` uses the
+stands in the last table of each section: fewer where a step is dear (graph transformers, encodings of n × n numbers,
+graphs of more than 5000 nodes), twice as many where the size of the encoding is searched as well (`llpe`,
+`llpe-probes`). Above a thousand nodes the search keeps to the smaller of the two hidden widths, 64. `llpe search --preset authors` uses the
 authors' published settings instead."""
 
 

@@ -45,6 +45,8 @@ LLPE = ("llpe", "llpe-minmax", "llpe-probes")
 TABLE_1 = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "rwse", *LLPE)
 TABLE_1_GT = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "san", "signnet", "rwse", *LLPE)
 TABLE_2 = ("none", "lpe-fk", "elastic", "san", "signnet", "rwse", *LLPE)
+SIZED = ("llpe", "llpe-probes")
+SQUARE = ("lpe-full", "elastic")  # a step works on n × n numbers
 FEW = ("none", "lpe-fk", "elastic", *LLPE)
 
 
@@ -110,18 +112,20 @@ def plan_of(budget: str, num_nodes: int, cell: Cell) -> tuple[SearchConfig, int]
     """The search and the number of splits of a cell.
 
     The dearer a step, the fewer trials; and above a thousand nodes a standard search keeps to the smaller of the two
-    hidden widths, as steps of the larger one take three times as long. ``llpe`` has twice the trials, as it
-    has one setting more, its size, and half of what is drawn has a wrong one.
+    hidden widths, as steps of the larger one take three times as long. Twice the trials where the size of the
+    encoding is searched as well, as half of what is drawn has a wrong one.
     """
     if budget == "paper":
         return SearchConfig(method="grid"), 10
     if budget == "quick":
         return SearchConfig(trials=2), 3
-    times = 2 if cell.encoding == "llpe" else 1
     if num_nodes < 1000:
-        return SearchConfig(trials=9 * times), 10
-    trials = 3 if cell.model == "gt" else 9 if num_nodes < 5000 else 6
-    return SearchConfig(trials=trials * times, space={"model.hidden": [64]}), 10
+        trials, space = 3 if cell.model == "gt" else 9, {}
+    else:
+        square = cell.model == "gt" or cell.encoding in SQUARE
+        trials = (3 if square else 9) if num_nodes < 5000 else (2 if square else 3)
+        space = {"model.hidden": [64]}
+    return SearchConfig(trials=trials * (2 if cell.encoding in SIZED else 1), space=space), 10
 
 
 def run_table(name: str, context: Context) -> list[Path]:
