@@ -58,9 +58,9 @@ nodes only: of nine settings the best third after 500 epochs goes on to more spl
 Test nodes are scored once, with the weights that were best on validation. How many settings were tried of how many
 stands in the last table of each section: fewer where a step is dear (graph transformers, encodings of n × n numbers,
 graphs of more than 5000 nodes), twice as many where the size of the encoding is searched as well (`llpe`,
-`llpe-probes`). Above a thousand nodes the search keeps to the smaller of the two hidden widths, 64, and to at most
-64 probes of at most 32 terms; and graph transformers to one layer and 300 epochs; encodings of n × n numbers have 300 epochs above five thousand nodes.
-`llpe search --preset authors` uses the authors' published settings instead."""
+`llpe-probes`). Above a thousand nodes the search keeps to the smaller of the two hidden widths, 64, and to at most 64
+probes of at most 32 terms, and graph transformers have one layer and 300 epochs; encodings of n × n numbers have 300
+epochs above five thousand nodes. `llpe search --preset authors` uses the authors' published settings instead."""
 
 
 def experiments_page(results: str | Path, *, to: str | Path) -> str:
