@@ -72,6 +72,14 @@ def test_the_page_says_plainly_who_has_the_best_rank():
 def test_a_shared_best_rank_is_said_to_be_shared():
     cells = [result("lpe-flk", 80), result("llpe-minmax", 80)]
     assert next(iter(_rank_sentences(cells))).endswith("shares the best with lpe-flk.")
+    cells += [result("none", 90), result("rwse", 90)]
+    assert next(iter(_rank_sentences(cells))).endswith("is **not** the best (none and rwse are).")
+
+
+def test_ranks_are_over_the_blocks_that_llpe_is_in():
+    cells = [result("none", 80), result("rwse", 70), result("llpe", 90), result("none", 80, "cora")]
+    sentence = next(iter(_rank_sentences(cells)))
+    assert "all of the 1 blocks have: llpe 1.00, none 2.00, rwse 3.00." in sentence
 
 
 def test_reasons_begin_with_the_most_particular():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -102,27 +103,24 @@ def _place(result: Result) -> tuple[int, int, int]:
 
 def _rank_sentences(results: Sequence[Result]) -> Iterator[str]:
     """Average rank among the paper's encodings, once with LLPE as published and once with ours."""
-    names = dict.fromkeys(result.encoding for result in results)
-    others = [name for name in names if name not in OURS and _everywhere(results, name)]
     for mine, words in ((PUBLISHED, "LLPE as published"), ("llpe", "LLPE with our scaling")):
-        places = average_ranks(results, [*others, mine])
+        blocks = {(r.dataset, r.model) for r in results if r.encoding == mine}
+        there = [result for result in results if (result.dataset, result.model) in blocks]
+        counts = Counter(result.encoding for result in there)
+        others = [name for name, count in counts.items() if name not in OURS and count == len(blocks)]
+        places = average_ranks(there, [*others, mine])
         if not places:
             continue
         best = [name for name in places if places[name] == min(places.values())]
-        groups = len({(r.dataset, r.model) for r in results if r.encoding == mine})
         listed = ", ".join(f"{name} {place:.2f}" for name, place in sorted(places.items(), key=lambda item: item[1]))
-        verdict = "is the best" if best == [mine] else f"is **not** the best ({best[0]} is)"
+        verdict = f"is **not** the best ({' and '.join(best)} {'is' if len(best) == 1 else 'are'})"
+        verdict = "is the best" if best == [mine] else verdict
         if mine in best and len(best) > 1:
             verdict = f"shares the best with {', '.join(name for name in best if name != mine)}"
         yield (
-            f"Average rank over data sets and models, {words} among the paper's encodings that all of the {groups} "
-            f"blocks have: {listed}. {words} {verdict}."
+            f"Average rank over data sets and models, {words} among the paper's encodings that all of the "
+            f"{len(blocks)} blocks have: {listed}. {words} {verdict}."
         )
-
-
-def _everywhere(results: Sequence[Result], name: str) -> bool:
-    blocks = {(r.dataset, r.model) for r in results}
-    return {(r.dataset, r.model) for r in results if r.encoding == name} == blocks
 
 
 Scores = dict[tuple[str, str, str], dict[str, float]]
