@@ -59,7 +59,9 @@ def test_the_best_is_marked_in_markdown_and_latex():
 def test_a_table_says_what_is_not_computed():
     whole, part = [result("none", 80), result("llpe", 90)], [result("none", 70, "cora")]
     assert "not computed" not in tables(whole)[0].markdown()
-    assert "–: not computed; the rank is over complete columns." in tables(whole + part)[0].markdown()
+    text = tables(whole + part)[0].markdown()
+    assert "–: not computed; best and rank are those of complete columns." in text
+    assert "| none | 80.00 ± 2.00 | 70.00 ± 2.00 | 2.0 |" in text
 
 
 def test_the_page_says_plainly_who_has_the_best_rank():

@@ -6,7 +6,9 @@ from dataclasses import fields
 
 import pytest
 
-from llpe.experiments import search
+from llpe.experiments import resolve, search
+from llpe.experiments.config import assign
+from llpe.experiments.spaces import assignments
 from llpe.report.collect import load_runs
 from llpe.report.experiments import experiments_page
 from llpe.report.results import Result, read_results
@@ -26,6 +28,17 @@ def small(monkeypatch):
     monkeypatch.setattr(tables, "plan_of", lambda *_: (tables.SearchConfig(trials=1), 3))
     short = {"training": {"epochs": 5}}
     monkeypatch.setattr(tables, "search", lambda data, raw, plan, **rest: search(data, raw | short, plan, **rest))
+
+
+@pytest.mark.parametrize("budget", ["quick", "standard", "paper"])
+@pytest.mark.parametrize("num_nodes", [183, 2708, 7650])
+def test_every_choice_of_every_plan_is_a_valid_config(budget, num_nodes):
+    for cell in {cell for name in BLOCKS for cell in cells_of(name, budget)}:
+        plan, splits = tables.plan_of(budget, num_nodes, cell)
+        raw = tables.config_of(cell, tables.ENCODINGS[cell.encoding], splits)
+        for key, choices in plan.space.items():
+            for choice in choices:
+                resolve(assign(raw, assignments({key: choice})))
 
 
 def context_of(folder, **changes):

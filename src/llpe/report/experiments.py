@@ -113,10 +113,12 @@ def _rank_sentences(results: Sequence[Result]) -> Iterator[str]:
             continue
         best = [name for name in places if places[name] == min(places.values())]
         listed = ", ".join(f"{name} {place:.2f}" for name, place in sorted(places.items(), key=lambda item: item[1]))
-        verdict = f"is **not** the best ({' and '.join(best)} {'is' if len(best) == 1 else 'are'})"
-        verdict = "is the best" if best == [mine] else verdict
-        if mine in best and len(best) > 1:
+        if best == [mine]:
+            verdict = "is the best"
+        elif mine in best:
             verdict = f"shares the best with {', '.join(name for name in best if name != mine)}"
+        else:
+            verdict = f"is **not** the best ({' and '.join(best)} {'is' if len(best) == 1 else 'are'})"
         yield (
             f"Average rank over data sets and models, {words} among the paper's encodings that all of the "
             f"{len(blocks)} blocks have: {listed}. {words} {verdict}."

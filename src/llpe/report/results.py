@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -109,15 +110,16 @@ def average_ranks(results: Sequence[Result], encodings: Sequence[str]) -> dict[s
 
 
 def tables(results: Sequence[Result]) -> list[Grid]:
-    """For each model: encodings by data sets, the best in bold, wins over ``lpe-fk``, and the average rank."""
+    """For each model: encodings by data sets, wins over ``lpe-fk``, the average rank, and the best of whole columns."""
     return [_table(model, [r for r in results if r.model == model]) for model in _names(results, "model")]
 
 
 def _table(model: str, results: Sequence[Result]) -> Grid:
     datasets, encodings = _names(results, "dataset"), _names(results, "encoding")
     found = {(result.encoding, result.dataset): result for result in results}
-    best = {name: max(r.mean for r in results if r.dataset == name) for name in datasets}
-    place = average_ranks([r for r in results if all((e, r.dataset) in found for e in encodings)], encodings)
+    whole = [r for r in results if all((encoding, r.dataset) in found for encoding in encodings)]
+    best = {name: max((r.mean for r in whole if r.dataset == name), default=math.inf) for name in datasets}
+    place = average_ranks(whole, encodings)
     rows = []
     for encoding in encodings:
         cells = [_cell(found.get((encoding, name)), best[name]) for name in datasets]
@@ -127,7 +129,7 @@ def _table(model: str, results: Sequence[Result]) -> Grid:
     counts = sorted({result.splits for result in results})
     remark = f"Over {' or '.join(map(str, counts))} splits. In brackets: on how many of them above {BASELINE}."
     if len(found) < len(datasets) * len(encodings):
-        remark += " –: not computed; the rank is over complete columns."
+        remark += " –: not computed; best and rank are those of complete columns."
     return Grid(f"{model}: test score in %, mean ± standard deviation", ["encoding", *header, "rank"], rows, [remark])
 
 
