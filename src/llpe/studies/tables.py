@@ -111,28 +111,28 @@ def cells_of(name: str, budget: str) -> list[Cell]:
 def plan_of(budget: str, num_nodes: int, cell: Cell) -> tuple[SearchConfig, int]:
     """The search and the number of splits of a cell.
 
-    The dearer a step, the fewer trials. Above a thousand nodes a standard search keeps to the smaller of the two hidden
-    widths, as steps of the larger one take three times as long, and to the cheaper probes; and graph transformers,
-    where a step takes up to a second, have one layer and 300 epochs; so many have encodings of n × n numbers above five
-    thousand nodes. Twice the trials where the size of the encoding is searched as well, as half of what is drawn has a
-    wrong one.
+    A cell is dear above five thousand nodes, and above a thousand where a step works on n × n numbers (graph
+    transformers, some encodings): it has three settings of Adam and 200 epochs, by when Adam has settled. Graph
+    transformers have the two smaller learning rates, as larger ones end at the largest class. Above a thousand nodes a
+    standard search keeps to the smaller of the two hidden widths, as steps of the larger one take three times as long,
+    and to the cheaper probes. Twice the trials where the size of the encoding is searched as well, as half of what is
+    drawn has a wrong one.
     """
     if budget == "paper":
         return SearchConfig(method="grid"), 10
     if budget == "quick":
         return SearchConfig(trials=2), 3
-    attention, square = cell.model == "gt", cell.encoding in SQUARE
-    space: dict[str, list[Any]] = {"model.hidden": [64]} if num_nodes >= 1000 else {}
-    if num_nodes >= 1000 and cell.encoding == "llpe-probes":
-        space |= {"probes,dim": [[64, 128]] if attention else [[32, 128], [64, 128], [64, 256]], "order": [16, 32]}
-    if num_nodes < 1000:
-        trials = 3 if attention else 9
-    elif num_nodes < 5000:
-        trials = 2 if attention else 3 if square else 9
-        space |= {"model.layers": [1], "training.epochs": [300]} if attention else {}
-    else:
-        trials = 2 if square else 3
-        space |= {"training.epochs": [300]} if square else {}
+    attention = cell.model == "gt"
+    dear = num_nodes >= 5000 or (num_nodes >= 1000 and (attention or cell.encoding in SQUARE))
+    space: dict[str, list[Any]] = {"lr": [0.001, 0.005]} if attention else {"lr": [0.01, 0.005, 0.001]} if dear else {}
+    if num_nodes >= 1000:
+        space |= {"model.hidden": [64]}
+        if cell.encoding == "llpe-probes":
+            space |= {"probes,dim": [[64, 128]] if attention else [[32, 128], [64, 128], [64, 256]], "order": [16, 32]}
+    if dear:
+        space |= {"optimizer": ["adam"], "training.epochs": [200]}
+        space |= {"model.layers": [1]} if attention else {"k": [8]} if cell.encoding == "san" else {}
+    trials = 3 if attention or dear else 9
     return SearchConfig(trials=trials * (2 if cell.encoding in SIZED else 1), space=space), 10
 
 
