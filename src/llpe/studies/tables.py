@@ -113,7 +113,7 @@ def plan_of(budget: str, num_nodes: int, cell: Cell) -> tuple[SearchConfig, int]
 
     A cell is dear above five thousand nodes, and above a thousand where a step works on n × n numbers (graph
     transformers, some encodings): it has three settings of Adam and 200 epochs, by when Adam has settled. Graph
-    transformers have the two smaller learning rates, as larger ones end at the largest class. Above a thousand nodes a
+    transformers have the two smaller learning rates, as larger ones often end at the largest class. Above 1000 nodes a
     standard search keeps to the smaller of the two hidden widths, as steps of the larger one take three times as long,
     and to the cheaper probes. Twice the trials where the size of the encoding is searched as well, as half of what is
     drawn has a wrong one.
