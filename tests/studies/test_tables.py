@@ -126,6 +126,9 @@ def test_the_standard_table_holds_the_cells_of_the_paper_that_fit():
             assert sum(cell.dataset == name and cell.model == model for cell in cells) == 9
     assert sum(cell.model == "gt" and cell.dataset == "texas" for cell in cells) == 11
     assert set(cells) < set(cells_of("table-small", "paper"))
+    medium = [cell.encoding for cell in cells_of("table-medium", "standard") if cell.dataset == "tolokers"]
+    assert medium == ["none", "lpe-fk", "san", "signnet", "rwse", "llpe", "llpe-minmax", "llpe-probes"] * 2
+    assert Cell("tolokers", "sage", "elastic") in cells_of("table-medium", "paper")
 
 
 def test_unknown_studies_are_refused_with_the_choices():
