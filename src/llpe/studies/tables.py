@@ -115,8 +115,8 @@ def plan_of(budget: str, num_nodes: int, cell: Cell) -> tuple[SearchConfig, int]
     transformers, some encodings): it has three settings of Adam and 200 epochs, by when Adam has settled. Graph
     transformers have the two smaller learning rates, as larger ones often end at the largest class. Above 1000 nodes a
     standard search keeps to the smaller of the two hidden widths, as steps of the larger one take three times as long,
-    and to the cheaper probes. Twice the trials where the size of the encoding is searched as well, as half of what is
-    drawn has a wrong one.
+    and to the cheaper probes; dear cells of ``san``, a transformer over k tokens at every node, to a small one. Twice
+    the trials where the size of the encoding is searched as well, as half of what is drawn has a wrong one.
     """
     if budget == "paper":
         return SearchConfig(method="grid"), 10
@@ -131,7 +131,8 @@ def plan_of(budget: str, num_nodes: int, cell: Cell) -> tuple[SearchConfig, int]
             space |= {"probes,dim": [[64, 128]] if attention else [[32, 128], [64, 128], [64, 256]], "order": [16, 32]}
     if dear:
         space |= {"optimizer": ["adam"], "training.epochs": [200]}
-        space |= {"model.layers": [1]} if attention else {"k": [8]} if cell.encoding == "san" else {}
+        space |= {"model.layers": [1]} if attention else {}
+        space |= {"k": [8], "encoding.dim": [32]} if cell.encoding == "san" else {}
     trials = 3 if attention or dear else 9
     return SearchConfig(trials=trials * (2 if cell.encoding in SIZED else 1), space=space), 10
 
