@@ -110,6 +110,9 @@ def test_a_missing_data_set_is_said_and_left_out(monkeypatch, tmp_path):
     said = []
     assert find_study("table-large").run(context_of(tmp_path, say=said.append)) == []
     assert any("penn94 is left out: no files" in line for line in said)
+    said.clear()
+    assert find_study("table-medium").run(context_of(tmp_path, say=said.append)) == []
+    assert any("left to the budget `paper`" in line and "tolokers with sage (elastic)" in line for line in said)
 
 
 def test_the_papers_numbers_are_all_there():
