@@ -18,7 +18,7 @@ import hashlib
 import inspect
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import torch
@@ -158,49 +158,6 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
-
-
-def in_row_chunks(
-    function: Callable[..., Tensor], tensors: list[Tensor], rows: int, parameters: list[nn.Parameter]
-) -> Tensor:
-    """function(*tensors) on ``rows`` rows at a time, so that memory does not grow with the number of rows.
-
-    Args:
-        function: gives a row for each row; it uses ``parameters`` and draws nothing at random.
-        tensors: its arguments, which need no gradient.
-        rows: of a chunk.
-        parameters: what gradients are wanted for; each chunk is computed again for them.
-    """
-    if tensors[0].size(0) <= rows:
-        return function(*tensors)
-    return _Chunks.apply(function, rows, tensors, *parameters)
-
-
-class _Chunks(torch.autograd.Function):
-    """Keeps nothing of a chunk but its output: small leftovers of many chunks would scatter over the heap."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, function: Callable[..., Tensor], rows: int, tensors: list[Tensor], *parameters: Tensor
-    ) -> Tensor:
-        ctx.function, ctx.rows, ctx.tensors, ctx.parameters = function, rows, tensors, parameters
-        first = function(*(tensor[:rows] for tensor in tensors))
-        out = first.new_empty(tensors[0].size(0), *first.shape[1:])
-        out[:rows] = first
-        for begin in range(rows, out.size(0), rows):
-            out[begin : begin + rows] = function(*(tensor[begin : begin + rows] for tensor in tensors))
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        total = [torch.zeros_like(parameter) for parameter in ctx.parameters]
-        for begin in range(0, grad.size(0), ctx.rows):
-            with torch.enable_grad():
-                part = ctx.function(*(tensor[begin : begin + ctx.rows] for tensor in ctx.tensors))
-            new = torch.autograd.grad(part, ctx.parameters, grad[begin : begin + ctx.rows])
-            for one, more in zip(total, new, strict=True):
-                one += more
-        return (None, None, None, *total)
 
 
 def padded(tensor: Tensor, width: int) -> Tensor:

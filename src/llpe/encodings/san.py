@@ -8,6 +8,7 @@ masked. In training every eigenvector's sign is flipped at random in each forwar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, final
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe.cache import Cache
-from llpe.encodings.base import Encoding, check_count, in_row_chunks, padded, seeded
+from llpe.encodings.base import Encoding, check_count, padded, seeded
 from llpe.graph import Graph
 from llpe.spectrum import end_spectrum
 
@@ -85,8 +86,51 @@ class SANPE(Encoding):
         pairs = torch.stack([vectors, values], dim=-1).to(dtype)
         rows = max(1, CHUNK_ENTRIES // (self.k * (self.heads * self.k + 8 * self.dim)))
         tensors = [pairs, self.fixed(data, "mask")]
-        return in_row_chunks(self._encode, tensors, rows, list(self.parameters())).to(vectors.dtype)
+        return _in_row_chunks(self._encode, tensors, rows, list(self.parameters())).to(vectors.dtype)
 
     def _encode(self, pairs: Tensor, mask: Tensor) -> Tensor:
         hidden = self.transformer(self.embed(pairs), src_key_padding_mask=~mask)
         return (hidden * mask[..., None]).sum(dim=1)
+
+
+def _in_row_chunks(
+    function: Callable[..., Tensor], tensors: list[Tensor], rows: int, parameters: list[nn.Parameter]
+) -> Tensor:
+    """function(*tensors) on ``rows`` rows at a time, so that memory does not grow with the number of rows.
+
+    Args:
+        function: gives a row for each row; it uses ``parameters`` and draws nothing at random.
+        tensors: its arguments, which need no gradient.
+        rows: of a chunk.
+        parameters: what gradients are wanted for; each chunk is computed again for them.
+    """
+    if tensors[0].size(0) <= rows:
+        return function(*tensors)
+    return _Chunks.apply(function, rows, tensors, *parameters)
+
+
+class _Chunks(torch.autograd.Function):
+    """Keeps nothing of a chunk but its output: small leftovers of many chunks would scatter over the heap."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, function: Callable[..., Tensor], rows: int, tensors: list[Tensor], *parameters: Tensor
+    ) -> Tensor:
+        ctx.function, ctx.rows, ctx.tensors, ctx.parameters = function, rows, tensors, parameters
+        first = function(*(tensor[:rows] for tensor in tensors))
+        out = first.new_empty(tensors[0].size(0), *first.shape[1:])
+        out[:rows] = first
+        for begin in range(rows, out.size(0), rows):
+            out[begin : begin + rows] = function(*(tensor[begin : begin + rows] for tensor in tensors))
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        total = [torch.zeros_like(parameter) for parameter in ctx.parameters]
+        for begin in range(0, grad.size(0), ctx.rows):
+            with torch.enable_grad():
+                part = ctx.function(*(tensor[begin : begin + ctx.rows] for tensor in ctx.tensors))
+            new = torch.autograd.grad(part, ctx.parameters, grad[begin : begin + ctx.rows])
+            for one, more in zip(total, new, strict=True):
+                one += more
+        return (None, None, None, *total)

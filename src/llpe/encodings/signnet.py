@@ -3,24 +3,30 @@
 φ is an MLP on one number, the node's entry of one eigenvector, and ρ an MLP on the sum, so the result does not depend
 on signs; eigenvalues are unused.
 
+φ is never evaluated. A hidden unit w·relu(a·x + b) adds to φ(x) + φ(−x), with y = |x|, 2w·relu(b) up to a bend at
+y = |b/a|, and w·(|a|·y + b) beyond. So between two of the H bends the sum over units is one line α_j·y + β_j, and
+all that a node needs is how many of its entries are there and their sum: n × 2(H + 1) numbers times a small table of
+α and β instead of n × k × H activations. Values and gradients are the same.
+
 NOTE[PAPER]: the paper does not say which φ it used, and common ones are a GIN or an MLP with batch normalisation. Here
 φ is an MLP without it, so that a row of the output depends on that row of the input only.
 """
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, cast, final
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe.cache import Cache
-from llpe.encodings.base import Encoding, check_count, in_row_chunks, padded, seeded
+from llpe.encodings.base import Encoding, check_count, padded, seeded
 from llpe.graph import Graph
 from llpe.spectrum import end_spectrum
 
-CHUNK_ENTRIES = 2**23  # (node, eigenvector, hidden) triples held at once
+CHUNK_ENTRIES = 2**22  # entries of eigenvectors sorted between the bends at once
 
 
 @final
@@ -46,7 +52,7 @@ class SignNet(Encoding):
     from_spectrum = True
     needs = "the first k + 1 eigenpairs"
     keeps = "n × k"
-    cost = "iterations · (edges + n·k), by Krylov spaces"
+    cost = "iterations · (edges + n·k), by Krylov spaces; n·k·log(hidden) in each forward pass"
     reference = "Lim et al., Sign and Basis Invariant Networks for Spectral Graph Representation Learning, 2022"
 
     def __init__(self, dim: int, *, k: int = 16, hidden: int = 64, out: int = 4, seed: int = 0) -> None:
@@ -74,13 +80,30 @@ class SignNet(Encoding):
         return {"vectors": padded(vectors, self.k), "mask": mask}
 
     def forward(self, data: Data) -> Tensor:
-        vectors = self.fixed(data, "vectors")
-        dtype = next(self.parameters()).dtype
-        rows = max(1, CHUNK_ENTRIES // (self.k * self.hidden))
-        tensors = [vectors.to(dtype), self.fixed(data, "mask")]
-        return in_row_chunks(self._encode, tensors, rows, list(self.parameters())).to(vectors.dtype)
+        vectors, mask = self.fixed(data, "vectors"), self.fixed(data, "mask")
+        first, second = (cast(nn.Linear, self.phi[at]) for at in (0, 2))
+        slope, offset = first.weight[:, 0].abs(), first.bias
+        bends, order = (offset / slope).detach().abs().nan_to_num(torch.inf).sort()
+        totals = _totals(vectors.to(slope.dtype).abs(), mask, bends)
+        lines = _lines(slope[order, None], offset[order, None], second.weight.T[order], second.bias)
+        return self.rho(totals @ lines).to(vectors.dtype)
 
-    def _encode(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        signal = vectors[..., None]
-        even = self.phi(signal) + self.phi(-signal)
-        return self.rho((even * mask[..., None]).sum(dim=1))
+
+def _lines(slope: Tensor, offset: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """φ(x) + φ(−x) between any two bends, first all α_j, then all β_j: [2(hidden + 1), out]."""
+    before = 2 * offset.relu() * weight
+    gained = torch.stack([slope * weight, offset * weight - before])
+    alpha, beta = F.pad(gained.cumsum(dim=1), (0, 0, 1, 0))
+    return torch.cat([alpha, beta + before.sum(dim=0) + 2 * bias])
+
+
+def _totals(sizes: Tensor, mask: Tensor, bends: Tensor) -> Tensor:
+    """For each row, between any two bends, the sum of its entries and how many: [rows, 2(hidden + 1)]."""
+    intervals = bends.numel() + 1
+    out = sizes.new_zeros(sizes.size(0), 2 * intervals)
+    rows = max(1, CHUNK_ENTRIES // max(1, sizes.size(1)))
+    for total, size, there in zip(out.split(rows), sizes.split(rows), mask.split(rows), strict=True):
+        interval = torch.searchsorted(bends, size)
+        total.scatter_add_(1, interval, size * there)
+        total.scatter_add_(1, interval + intervals, there.to(size.dtype))
+    return out
