@@ -30,7 +30,8 @@ def reproduce(
     \b
     Tables:   table-small, table-medium, table-large
     Figures:  intuition, sbm, preferential-attachment, local-homophily, order, ends, solver-time, solver-memory
-    Beyond:   signs (how much the arbitrary signs of eigenvectors matter)
+    Beyond:   signs (how much the arbitrary signs of eigenvectors matter),
+              presets (the paper's protocol against its authors' published settings)
 
     \b
     Budgets:  quick     smaller graphs, fewer splits, hardly any search: minutes
