@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from machine import machine
 from rows import Row, amount, duration
 
 from llpe.report.figures import INK, PALETTE, new_figure, plain_axes
@@ -12,7 +11,7 @@ from llpe.report.ticks import plain_log_ticks, plain_number
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, FIGURE, README = DOCS / "scale.md", DOCS / "scale.png", DOCS.parent / "README.md"
-SHOWN = ("step", "memory", "epoch", "prepare", "product", "ends", "hundreds", "walks")  # groups
+SHOWN = ("step", "memory", "epoch", "prepare", "product", "ends", "hundreds", "walks", "signnet")  # groups
 
 
 def write(rows: Sequence[Row]) -> None:
@@ -36,9 +35,9 @@ def summary(rows: Sequence[Row]) -> str:
 
 def table(rows: Sequence[Row]) -> str:
     """All rows, and when and on what they were measured."""
-    days = sorted({each["date"] for each in rows})
+    days, machines = (sorted({each[key] for each in rows}) for key in ("date", "machine"))
     lines = [
-        f"Measured on {' and '.join(days)}, on {machine()}.",
+        f"Measured on {' and '.join(days)}, on {'; or on '.join(machines)}.",
         "",
         "| what | at | against | ratio | target | | measured |",
         "|---|---|---|---:|---:|---|---|",

@@ -15,8 +15,10 @@ from pathlib import Path
 
 import page
 from growth import growth
+from machine import machine
 from probes import prepare, product
 from rows import Row, Size
+from signnet import signnet
 from spectra import both_ends, hundreds
 from splits import ten_splits
 from starting import starting
@@ -34,6 +36,7 @@ GROUPS: dict[str, Callable[[Size], Iterator[Row]]] = {
     "ends": both_ends,
     "hundreds": hundreds,
     "walks": walks,
+    "signnet": signnet,
     "starting": starting,
 }
 HERE = Path(__file__).resolve().parent
@@ -58,7 +61,7 @@ def measure(names: list[str], size: Size, file: Path | None) -> list[str]:
         kept = [row for row in kept if row.get("group") != name]
         try:
             for row in GROUPS[name](size):
-                kept.append(row | {"group": name, "date": today})
+                kept.append(row | {"group": name, "date": today, "machine": machine()})
                 show(row)
         except Exception:
             traceback.print_exc()

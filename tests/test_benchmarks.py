@@ -143,10 +143,11 @@ def test_page_is_written_between_its_markers(benchmark, tmp_path, monkeypatch):
     (tmp_path / "scale.md").write_text((FOLDER.parent / "docs" / "scale.md").read_text())
     points = [{"n": n, "seconds": n / 1e4, "bytes": 3 * n, "graph": n, "output": 2 * n} for n in (1000, 10_000)]
     row = rows.row("a step", "1000 nodes", "a slow step", 2.5, 3, "1 s against 2.5 s")
-    page.write([row | {"date": "2001-02-03", "points": points, "group": "step"}])
+    measured = {"date": "2001-02-03", "machine": "two slow cores", "points": points, "group": "step"}
+    page.write([row | measured])
     text = (tmp_path / "scale.md").read_text()
     assert "| a step | 1000 nodes | a slow step | 2.5 | 3 | **missed** | 1 s against 2.5 s |" in text
-    assert "2001-02-03" in text
+    assert "Measured on 2001-02-03, on two slow cores." in text
     assert "| a step | 1000 nodes | a slow step | 2.5× |" in (tmp_path / "README.md").read_text()
     assert (tmp_path / "scale.png").stat().st_size > 0
 
