@@ -3,7 +3,7 @@
 import pytest
 
 from llpe.report.experiments import _rank_sentences
-from llpe.report.reasons import reasons
+from llpe.report.reasons import legend, reasons
 from llpe.report.results import Result, as_csv, average_ranks, beside_the_paper, distance, read_results, tables, wins
 
 
@@ -85,5 +85,17 @@ def test_ranks_are_over_the_blocks_that_llpe_is_in():
 
 
 def test_reasons_begin_with_the_most_particular():
-    assert "Cornell" in reasons(result("llpe", 70, "cornell"))[0]
-    assert "grid" in reasons(result("none", 70, "photo"))[-1]
+    cornell, photo = result("llpe", 70, "cornell"), result("none", 70, "photo", trials=3)
+    assert "corrected arrays of Cornell" in legend(reasons(cornell, {})[:1])
+    meant = legend(reasons(photo, {"training.epochs": 200}))
+    assert "Cornell" not in meant
+    assert "only Adam" in meant
+    assert "six settings" in meant
+    texas = result("none", 70, model="gt")
+    assert "attention" in legend(reasons(texas, {"dropout": 0.5}))
+    assert "attention" not in legend(reasons(texas, {"dropout": 0.0}))
+
+
+def test_only_what_is_far_from_the_paper_is_explained():
+    grid = beside_the_paper([result("none", 80.1), result("llpe", 90)], lambda cell: f"why {cell.encoding}")[0]
+    assert [row[-1] for row in grid.rows] == ["", "why llpe"]

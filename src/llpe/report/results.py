@@ -141,8 +141,11 @@ def _cell(result: Result | None, best: float) -> str:
     return text if result.wins is None or result.encoding not in OURS else f"{text} ({result.wins}/{result.splits})"
 
 
-def beside_the_paper(results: Sequence[Result]) -> list[Grid]:
-    """For each model: ours and the paper's, cell by cell, with the difference in joint standard errors."""
+def beside_the_paper(results: Sequence[Result], why: Callable[[Result], str] | None = None) -> list[Grid]:
+    """For each model: ours and the paper's, cell by cell, with the difference in joint standard errors.
+
+    ``why`` explains a difference of more than one of these, in a column of its own.
+    """
     out = []
     for model in _names(results, "model"):
         rows = []
@@ -153,11 +156,12 @@ def beside_the_paper(results: Sequence[Result]) -> list[Grid]:
             paper = _number(result.paper_mean, result.paper_std)
             gap = f"{result.mean - result.paper_mean:+.1f}"
             far_text = "–" if far is None else f"{far:+.1f}"
-            rows.append(
-                [f"{result.dataset}, {result.encoding}", _number(result.mean, result.std), paper, gap, far_text]
-            )
+            row = [f"{result.dataset}, {result.encoding}", _number(result.mean, result.std), paper, gap, far_text]
+            if why is not None:
+                row.append(why(result) if far is not None and abs(far) > 1 else "")
+            rows.append(row)
         if rows:
-            header = ["cell", "ours", "paper", "difference", "in joint standard errors"]
+            header = ["cell", "ours", "paper", "difference", "in joint standard errors", *(["why"] if why else [])]
             out.append(Grid(f"{model}: ours beside the paper's", header, rows))
     return out
 
