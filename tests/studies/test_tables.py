@@ -13,7 +13,8 @@ from llpe.report.collect import load_runs
 from llpe.report.experiments import experiments_page
 from llpe.report.results import Result, read_results
 from llpe.studies import Context, find_study, tables
-from llpe.studies.tables import BLOCKS, Block, Cell, cells_of, paper_numbers
+from llpe.studies.published import Cell
+from llpe.studies.tables import BLOCKS, Block, cells_of
 
 GRAPH = "sbm:n=100,homophily=1"
 
@@ -90,6 +91,33 @@ def test_a_stopped_table_goes_on_and_ends_the_same(small, tmp_path):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / "out" / name).read_bytes()
 
 
+def test_cells_that_stand_there_stay_until_they_are_computed_anew(small, monkeypatch, tmp_path):
+    find_study("table-small").run(context_of(tmp_path))
+    file = tmp_path / "out" / "table-small.csv"
+    before = read_results(file)
+    monkeypatch.setattr(tables, "plan_of", lambda *_: (tables.SearchConfig(trials=2), 3))
+    said = []
+    elsewhere = Context("standard", tmp_path / "other", tmp_path / "out", workers=1, say=said.append, track=first_only)
+    find_study("table-small").run(elsewhere)
+    after = read_results(file)
+    assert "has 4 cells of `llpe reproduce table-small --budget standard`; each stays" in said[-1]
+    assert [result.trials for result in before] == [1, 1, 1, 1]
+    assert [result.trials for result in after] == [2, 1, 1, 1]
+    assert [result.mean for result in after[1:]] == [result.mean for result in before[1:]]
+
+
+def first_only(items, title, describe):
+    yield items[0]
+
+
+def test_cells_of_another_budget_do_not_stay(small, tmp_path):
+    find_study("table-small").run(context_of(tmp_path))
+    find_study("table-small").run(Context("quick", tmp_path / "runs", tmp_path / "out", workers=1, track=first_only))
+    assert [result.command for result in read_results(tmp_path / "out" / "table-small.csv")] == [
+        "llpe reproduce table-small --budget quick"
+    ]
+
+
 def test_the_page_is_made_from_the_files(small, tmp_path):
     find_study("table-small").run(context_of(tmp_path))
     page = experiments_page(tmp_path / "out", to=tmp_path / "docs" / "experiments.md")
@@ -108,18 +136,13 @@ def test_a_missing_data_set_is_said_and_left_out(monkeypatch, tmp_path):
 
     monkeypatch.setattr(base, "load_graph", missing)
     said = []
-    assert find_study("table-large").run(context_of(tmp_path, say=said.append)) == []
+    with pytest.raises(ValueError, match="table-large must have a graph, got no benchmark"):
+        find_study("table-large").run(context_of(tmp_path, say=said.append))
     assert any("penn94 is left out: no files" in line for line in said)
     said.clear()
-    assert find_study("table-medium").run(context_of(tmp_path, say=said.append)) == []
+    with pytest.raises(ValueError, match="table-medium must have a graph, got no benchmark"):
+        find_study("table-medium").run(context_of(tmp_path, say=said.append))
     assert any("left to the budget `paper`" in line and "tolokers with sage (elastic)" in line for line in said)
-
-
-def test_the_papers_numbers_are_all_there():
-    numbers = paper_numbers()
-    assert len(numbers) == 177
-    assert numbers[Cell("cora", "mlp", "llpe")] == (78.62, 1.68)
-    assert numbers[Cell("computers", "gt", "llpe")] == (87.83, 0.45)
 
 
 def test_the_standard_table_holds_the_cells_of_the_paper_that_fit():

@@ -50,11 +50,11 @@ FIGURES = {
 STRAGGLING = 25.0  # points below the median of a cell's splits
 PREFACE = """# Experiments
 
-This page is made from the files in `results/` by `make experiments`; each of them was written by `llpe reproduce`, and
-says below the figure what is smaller than in the paper.
+This page is made from the files in `results/` by `make experiments`; each of them was written by the command that
+stands first in its section, and says below the figure what is smaller than in the paper.
 
-`llpe-minmax` is LLPE as published; `llpe` differs in the scaling of eigenvectors (unit length, one seeded direction for
-each eigenspace, times a `size` that is searched); `llpe-probes` needs no eigenvector."""
+`llpe-minmax` is LLPE as published; `llpe` differs in the scaling of eigenvectors (unit length, one seeded direction
+for each eigenspace, times a `size` that is searched); `llpe-probes` needs no eigenvector."""
 PROTOCOL = """**Protocol of the tables.** The paper's: ten random 60/20/20 splits, Adam or SGD with momentum, at most
 2000 epochs, patience 200, settings from its grid. The search is a budgeted one, not the whole grid, and sees validation
 nodes only: of nine settings the best third after 500 epochs goes on to more splits, and the best of these to all ten.
@@ -62,13 +62,14 @@ Test nodes are scored once, with the weights that were best on validation. How m
 stands in the last table of each section: twice as many where the size of the encoding is searched as well (`llpe`,
 `llpe-probes`), and three instead of nine where a step is dear. Dear are graphs of more than 5000 nodes, and above a
 thousand nodes graph transformers and encodings of n × n numbers: these keep to Adam, to learning rates of at most 0.01
-and to 200 epochs, `san` to 8 eigenvectors and a width of 32. Graph transformers have three settings everywhere,
-learning rates of 0.001 or 0.005 (larger ones did badly on Texas' validation nodes), and above a thousand nodes one
-layer. Above a thousand nodes every search keeps to the smaller of the two hidden widths, 64, and to at most 64 probes
-of at most 32 terms. Not computed, as a step takes long: GT on Photo and on the medium graphs, `lpe-flk`, `lpe-full`,
-`san`, `signnet` and `rwse` with GT on Cora and Cora-ML, and `elastic` on the medium graphs, where its matrix is 19
-times Cora's or more. `llpe search --preset authors` uses the authors' published settings instead;
-the last section of this page compares the two."""
+and to 200 epochs, `san` to 8 eigenvectors and a width of 32. Graph transformers have three, rates of 0.001 or 0.005
+(larger ones did badly on Texas' validation nodes), and above a thousand nodes one layer. Above a thousand nodes every
+search keeps to the smaller of the two hidden widths, 64, and to at most 64 probes of at most 32 terms. Not computed, as
+a step takes long: GT on Photo and on the medium graphs, `lpe-flk`, `lpe-full`, `san`, `signnet` and `rwse` with GT on
+Cora and Cora-ML, and `elastic` on the medium graphs, where its matrix is 19 times Cora's or more. The files of
+Amazon-ratings, Cora-full, Penn94 and Questions were not at hand, so that Table 2 has two of its graphs and Table 3 is
+missing. `llpe search --preset authors` uses the authors' published settings instead; the last section of this page
+compares the two."""
 
 
 def experiments_page(results: str | Path, *, to: str | Path) -> str:
@@ -227,6 +228,7 @@ def summary(results: str | Path) -> str:
 
 
 def _figure_section(folder: Path, name: str, home: Path) -> Iterator[str]:
+    yield f"`{_rows(folder / f'{name}.csv')[0]['command']}`"
     for picture in sorted([*folder.glob(f"{name}.png"), *folder.glob(f"{name}-*.png")]):
         yield f"![{FIGURES[name]}]({os.path.relpath(picture, home)})"
     yield (folder / f"{name}.md").read_text(encoding="utf-8").strip()

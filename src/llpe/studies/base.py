@@ -77,6 +77,14 @@ class Context:
         assert fit.run is not None
         return load_run(fit.run)
 
+    def command(self, name: str) -> str:
+        """What is to be typed for the study of that name."""
+        return f"llpe reproduce {name} --budget {self.budget}"
+
+    def write_results(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Path:
+        """The numbers of the study ``name``, each row with the command that made it."""
+        return self.write_csv(name, [{**row, "command": self.command(name)} for row in rows])
+
     def write_csv(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Path:
         """``name``.csv with the keys of the first row as columns."""
         file = io.StringIO()

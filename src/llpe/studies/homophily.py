@@ -153,7 +153,7 @@ def run_sweep(name: str, title: str, plan: Callable[[Budget], Sweep], context: C
         found.append((cell, context.train(dataset, config | _rest(sweep))))
     grids = [_grid(title, panel, sweep, found) for panel in sweep.panels]
     return [
-        context.write_csv(name, [_row(cell, run, sweep) for cell, run in found]),
+        context.write_results(name, [_row(cell, run, sweep) for cell, run in found]),
         context.write_text(f"{name}.md", "\n\n".join(grid.markdown() for grid in grids)),
         context.write_text(f"{name}.tex", "\n\n".join(grid.latex() for grid in grids)),
         *context.write_figure(name, _figure(sweep, found)),

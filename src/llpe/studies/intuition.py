@@ -70,7 +70,7 @@ def run(context: Context) -> list[Path]:
     ]
     names = ["class 0", "class 1"]
     return [
-        context.write_csv("intuition", rows),
+        context.write_results("intuition", rows),
         context.write_text("intuition.md", grid.markdown()),
         context.write_text("intuition.tex", grid.latex()),
         *context.write_figure("intuition-lpe", scatter_plot(first, class_names=names)),

@@ -84,7 +84,7 @@ def run(context: Context) -> list[Path]:
         strong=("llpe", "llpe-probes"),
     )
     return [
-        context.write_csv("local-homophily", [vars(group) for group in groups]),
+        context.write_results("local-homophily", [vars(group) for group in groups]),
         context.write_text("local-homophily.md", grid.markdown()),
         context.write_text("local-homophily.tex", grid.latex()),
         *context.write_figure("local-homophily", figure),

@@ -19,6 +19,7 @@ from llpe.report.grid import Grid
 from llpe.report.paired import signed_rank
 from llpe.studies import tables
 from llpe.studies.base import Context, Study
+from llpe.studies.published import Cell, paper_numbers
 
 ENCODINGS = ("llpe-minmax", "llpe")
 MODELS = ("mlp", "sage")
@@ -32,19 +33,19 @@ def run(context: Context) -> list[Path]:
     data = {name: dataset for name in names if (dataset := context.load(name)) is not None}
     if not data:
         raise ValueError("presets must have a graph, got no benchmark. Fetch one, or give its folder.")
-    cells = [tables.Cell(name, model, encoding) for name in data for model in models for encoding in ENCODINGS]
+    cells = [Cell(name, model, encoding) for name in data for model in models for encoding in ENCODINGS]
     rows: list[dict[str, Any]] = []
     for cell in context.track(cells, "Presets", str):
         rows += [row for preset in PRESETS for row in _searched(cell, data[cell.dataset], preset, context)]
     grid = _grid(rows)
     return [
-        context.write_csv("presets", rows),
+        context.write_results("presets", rows),
         context.write_text("presets.md", grid.markdown()),
         context.write_text("presets.tex", grid.latex()),
     ]
 
 
-def _searched(cell: tables.Cell, dataset: NodeDataset, preset: str, context: Context) -> Iterator[dict[str, Any]]:
+def _searched(cell: Cell, dataset: NodeDataset, preset: str, context: Context) -> Iterator[dict[str, Any]]:
     """The splits of the setting that was best on validation."""
     plan, splits = tables.plan_of(context.budget, dataset.num_nodes, cell)
     if preset != "paper":
@@ -57,15 +58,15 @@ def _searched(cell: tables.Cell, dataset: NodeDataset, preset: str, context: Con
 
 
 def _grid(rows: list[dict[str, Any]]) -> Grid:
-    scores: dict[tables.Cell, dict[str, list[float]]] = {}
+    scores: dict[Cell, dict[str, list[float]]] = {}
     for row in rows:
-        cell = tables.Cell(row["dataset"], row["model"], row["encoding"])
+        cell = Cell(row["dataset"], row["model"], row["encoding"])
         scores.setdefault(cell, {}).setdefault(row["preset"], []).append(row["test"])
-    paper, lines = tables.paper_numbers(), []
+    paper, lines = paper_numbers(), []
     for cell, by_preset in scores.items():
         texts = [f"{statistics.fmean(each):.2f} ± {statistics.stdev(each):.2f}" for each in by_preset.values()]
         gains = [theirs - stated for stated, theirs in zip(*by_preset.values(), strict=True)]
-        published = paper.get(tables.Cell(cell.dataset, cell.model, "llpe"))
+        published = paper.get(Cell(cell.dataset, cell.model, "llpe"))
         known = "–" if published is None else f"{published[0]:.2f} ± {published[1]:.2f}"
         lines.append([str(cell), *texts, f"{statistics.fmean(gains):+.2f}", f"{signed_rank(gains):.3f}", known])
     header = ["cell", "paper's protocol", "authors' settings", "gain", "p", "published"]

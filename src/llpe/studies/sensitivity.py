@@ -160,7 +160,7 @@ def reproduce(sweep: Sweep, context: Context) -> list[Path]:
         found[cell] = context.train(dataset, _config(sweep, setting, dataset, cell))
     grid = _grid(sweep, setting, dataset, values, found)
     return [
-        context.write_csv(sweep.name, [_row(sweep, setting, dataset, cell, run) for cell, run in found.items()]),
+        context.write_results(sweep.name, [_row(sweep, setting, dataset, cell, run) for cell, run in found.items()]),
         context.write_text(f"{sweep.name}.md", grid.markdown()),
         context.write_text(f"{sweep.name}.tex", grid.latex()),
         *context.write_figure(sweep.name, _figure(sweep, setting, values, found)),

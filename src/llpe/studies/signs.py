@@ -103,7 +103,7 @@ def run(context: Context) -> list[Path]:
     spreads = [Spread(name, arm, tuple(run.scores for run in each)) for (name, arm), each in runs.items()]
     grid = _grid(spreads, draws, splits, remarks)
     return [
-        context.write_csv("signs", _rows(spreads)),
+        context.write_results("signs", _rows(spreads)),
         context.write_text("signs.md", grid.markdown()),
         context.write_text("signs.tex", grid.latex()),
         *context.write_figure("signs", _figure(spreads)),

@@ -139,7 +139,7 @@ def reproduce(quantity: Quantity, context: Context) -> list[Path]:
     )
     plain_log_ticks(figure, plan.sizes, y=True)
     return [
-        context.write_csv(quantity.name, rows),
+        context.write_results(quantity.name, rows),
         context.write_text(f"{quantity.name}.md", grid.markdown()),
         context.write_text(f"{quantity.name}.tex", grid.latex()),
         *context.write_figure(quantity.name, figure),

@@ -8,23 +8,17 @@ the work: a cell that another is at comes later.
 
 from __future__ import annotations
 
-import csv
-import json
-import statistics
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from llpe.data import NodeDataset
 from llpe.experiments import Found, SearchConfig, search
 from llpe.experiments.search import BusyError
-from llpe.report.collect import Run, load_run
-from llpe.report.results import BASELINE, Result, as_csv, beside_the_paper, ranks, tables, wins
 from llpe.studies.base import Context, Study
+from llpe.studies.published import Cell, Scored, scored, standing, write
 
 ENCODINGS: dict[str, dict[str, Any]] = {
     "none": {"name": "none"},
@@ -84,18 +78,6 @@ TITLES = {
 }
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One cell of a table."""
-
-    dataset: str
-    model: str
-    encoding: str
-
-    def __str__(self) -> str:
-        return f"{self.dataset}, {self.model}, {self.encoding}"
-
-
 def cells_of(name: str, budget: str) -> list[Cell]:
     """The cells of a table, cheapest first."""
     blocks = BLOCKS[name]
@@ -148,8 +130,15 @@ def run_table(name: str, context: Context) -> list[Path]:
         listed = "; ".join(f"{where} ({', '.join(encodings)})" for where, encodings in groups.items())
         context.say(f"left to the budget `paper`, as a step there takes long: {listed}")
     data: dict[str, NodeDataset | None] = {name: context.load(name) for name in dict.fromkeys(c.dataset for c in cells)}
-    done: dict[Cell, tuple[Run, Found]] = {}
+    if all(dataset is None for dataset in data.values()):
+        raise ValueError(f"{name} must have a graph, got no benchmark. Fetch one, or give its folder.")
+    done: dict[Cell, Scored] = {}
     written: list[Path] = []
+    if before := standing(name, context):
+        context.say(
+            f"{context.out / name}.csv has {len(before)} cells of `{context.command(name)}`; each stays until it "
+            "is computed anew. For a table of your own give another --output."
+        )
     todo = [cell for cell in cells if data[cell.dataset] is not None]
     while todo:
         busy = []
@@ -160,8 +149,9 @@ def run_table(name: str, context: Context) -> list[Path]:
                 busy.append(cell)
                 continue
             if found is not None:
-                done[cell] = (load_run(found.run), found)
-                written = write(name, {each: done[each] for each in cells if each in done}, context)
+                done[cell] = scored(cell, found)
+                known = before | done
+                written = write(name, {each: known[each] for each in cells if each in known}, context)
         todo = busy
         time.sleep(BUSY_SECONDS if busy else 0)
     return written
@@ -184,77 +174,6 @@ def _compute(cell: Cell, dataset: NodeDataset | None, table: str, context: Conte
     except (RuntimeError, MemoryError) as error:
         context.say(f"{cell} is left out: {error}")
         return None
-
-
-def write(name: str, done: dict[Cell, tuple[Run, Found]], context: Context) -> list[Path]:
-    """All files of a table, from what is done so far."""
-    results = list(_results(done, f"llpe reproduce {name} --budget {context.budget}"))
-    grids = [*tables(results), *beside_the_paper(results)]
-    splits = [
-        {"dataset": c.dataset, "model": c.model, "encoding": c.encoding, "split": r["split"]}
-        | {part: round(100 * r[part], 4) for part in ("val", "test")}
-        for c, (run, _) in done.items()
-        for r in run.reports
-    ]
-    return [
-        context.write_text(f"{name}.csv", as_csv(results)),
-        context.write_csv(f"{name}-splits", splits),
-        context.write_csv(f"{name}-search", [_search_row(cell, found) for cell, (_, found) in done.items()]),
-        context.write_text(f"{name}.md", "\n\n".join(grid.markdown() for grid in grids)),
-        context.write_text(f"{name}.tex", "\n\n".join(grid.latex() for grid in grids)),
-    ]
-
-
-def _results(done: dict[Cell, tuple[Run, Found]], command: str) -> Iterator[Result]:
-    paper = paper_numbers()
-    scores = {cell: {r["split"]: 100 * r["test"] for r in run.reports} for cell, (run, _) in done.items()}
-    means = {cell: round(statistics.fmean(each.values()), 2) for cell, each in scores.items()}  # ranked as printed
-    for cell, (run, found) in done.items():
-        mine = scores[cell]
-        rivals = {other.encoding: mean for other, mean in means.items() if _same_group(other, cell)}
-        baseline = scores.get(Cell(cell.dataset, cell.model, BASELINE))
-        published = paper.get(
-            Cell(cell.dataset, cell.model, "llpe" if cell.encoding == "llpe-minmax" else cell.encoding)
-        )
-        yield Result(
-            cell.dataset,
-            cell.model,
-            cell.encoding,
-            run.metric or "",
-            means[cell],
-            round(statistics.stdev(mine.values()), 2) if len(mine) > 1 else None,
-            len(mine),
-            None if baseline is None or cell.encoding == BASELINE else wins(mine, baseline),
-            ranks(rivals)[cell.encoding],
-            published[0] if published else None,
-            published[1] if published else None,
-            len(found.trials),
-            command,
-        )
-
-
-def _same_group(one: Cell, other: Cell) -> bool:
-    return (one.dataset, one.model) == (other.dataset, other.model)
-
-
-def _search_row(cell: Cell, found: Found) -> dict[str, Any]:
-    """What stands behind a cell: how many trials, how they ended, and the settings chosen."""
-    summary = json.loads((found.run.parents[1] / "best.json").read_text())
-    counts = {key: summary[key] for key in ("trials", "complete", "pruned", "failed", "space")}
-    names = {"dataset": cell.dataset, "model": cell.model, "encoding": cell.encoding}
-    return names | counts | {"val": round(100 * found.val, 2), "choice": json.dumps(summary["choice"])}
-
-
-def paper_numbers() -> dict[Cell, tuple[float, float]]:
-    """The paper's mean and standard deviation for each of its cells.
-
-    Example:
-        >>> paper_numbers()[Cell("texas", "mlp", "llpe")]
-        (84.82, 6.05)
-    """
-    text = files("llpe.studies").joinpath("paper.csv").read_text(encoding="utf-8")
-    rows: Sequence[dict[str, str]] = list(csv.DictReader(text.splitlines()))
-    return {Cell(r["dataset"], r["model"], r["encoding"]): (float(r["mean"]), float(r["std"])) for r in rows}
 
 
 STUDIES = {name: Study(name, title, partial(run_table, name)) for name, title in TITLES.items()}
