@@ -17,7 +17,7 @@ TINY = Sweep(
     homophilies=(0.0, 1.0),
     encodings={
         name: option
-        for name, option in encodings(dim=16, k=4, order=24, probes=8).items()
+        for name, option in encodings(dim=16, k=4, probes=8).items()
         if name in ("none", "lpe-fk", "lpe-lk", "llpe", "llpe-probes")
     },
     model={"name": "mlp", "hidden": 16},

@@ -70,6 +70,12 @@ def test_all_draws_of_all_arms_are_written(tmp_path, monkeypatch):
     assert [file.name for file in files] == [f"signs.{suffix}" for suffix in ("csv", "md", "tex", "png", "pdf")]
 
 
+def test_the_reading_sets_other_signs_beside_other_starts():
+    moved = signs.Spread("ring", signs.SIGNS, ((0.5, 0.7), (0.7, 0.9)))
+    still = signs.Spread("ring", signs.START, ((0.5, 0.5), (0.5, 0.5)))
+    assert "the same signs: ring 14.1 and 0.0." in signs._reading([moved, still])
+
+
 def test_without_a_graph_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(Context, "load", lambda self, name: None)
     with pytest.raises(ValueError, match="signs must have a graph, got no benchmark"):

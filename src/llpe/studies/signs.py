@@ -28,9 +28,9 @@ from llpe.report.plots import Point, line_plot
 from llpe.studies.base import Context, Study
 
 FULL = {"name": "llpe", "dim": 64, "order": 64}
-START = "llpe-minmax, other start"
+SIGNS, START = "llpe-minmax", "llpe-minmax, other start"
 ARMS: dict[str, dict[str, Any]] = {
-    "llpe-minmax": FULL | {"scaling": "minmax"},
+    SIGNS: FULL | {"scaling": "minmax"},
     "llpe": FULL,
     "llpe-probes": {"name": "llpe", "dim": 64, "order": 64, "source": "probes", "probes": 32},
     START: FULL | {"scaling": "minmax"},
@@ -138,7 +138,18 @@ def _grid(spreads: Sequence[Spread], draws: int, splits: int, remarks: Sequence[
         numbers = (each.mean, each.lowest, each.highest, each.over_draws, each.over_splits)
         rows.append([f"{each.dataset}, {each.arm}", *(f"{100 * number:.2f}" for number in numbers)])
     title = f"Signs of eigenvectors: test accuracy in % of an MLP, {draws} draws over the same {splits} splits"
-    return Grid(title, header, rows, remarks)
+    return Grid(title, header, rows, [*remarks, _reading(spreads)])
+
+
+def _reading(spreads: Sequence[Spread]) -> str:
+    """Whether other signs move LLPE as published more than other initial weights do."""
+    moved = {(each.dataset, each.arm): f"{100 * each.over_draws:.1f}" for each in spreads}
+    datasets = dict.fromkeys(each.dataset for each in spreads)
+    listed = "; ".join(f"{name} {moved[name, SIGNS]} and {moved[name, START]}" for name in datasets)
+    return (
+        "LLPE as published, standard deviation over draws, in points, of other signs and of other initial weights with "
+        f"the same signs: {listed}. Only what the first exceeds the second by is the signs'."
+    )
 
 
 def _figure(spreads: Sequence[Spread]) -> Any:
@@ -151,7 +162,7 @@ def _figure(spreads: Sequence[Spread]) -> Any:
         points,
         xlabel="draw, from the worst to the best",
         ylabel="test accuracy in %, mean over splits",
-        strong=("llpe-minmax",),
+        strong=(SIGNS,),
     )
 
 
