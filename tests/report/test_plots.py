@@ -35,13 +35,15 @@ def test_lines_go_from_left_to_right_through_the_numbers():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["none", "llpe"]
 
 
-def test_axes_can_be_logarithmic_and_then_points_are_not_moved():
-    figure = line_plot(
-        [Point("a", 10.0, 1.0), Point("a", 100.0, 10.0)], xlabel="n", ylabel="s", log="xy", ylim=(0.1, 100)
-    )
+def test_axes_can_be_logarithmic_and_error_bars_stand_beside_each_other_there_too():
+    points = [Point(name, x, x) for name in ("a", "b") for x in (10.0, 1000.0)]
+    figure = line_plot(points, xlabel="n", ylabel="s", log="xy", ylim=(0.1, 100))
     (ax,) = figure.axes
     assert (ax.get_xscale(), ax.get_yscale(), ax.get_ylim()) == ("log", "log", (0.1, 100))
-    assert list(ax.lines[0].get_xdata()) == [10.0, 100.0]
+    left, right = (np.asarray(line.get_xdata()) for line in ax.lines)
+    assert np.allclose(left * right, [10.0**2, 1000.0**2]), "as far to the left as to the right"
+    assert np.allclose(right / left, right[0] / left[0])
+    assert 1 < right[0] / left[0] < 1.1
 
 
 def test_nine_series_look_different():

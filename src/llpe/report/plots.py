@@ -96,12 +96,11 @@ def line_plot(
     figure, axes = _panels(panels, 4.9, title, ylabel)
     for ax, panel in zip(axes, panels, strict=True):
         mine = [point for point in points if point.panel == panel]
-        width = 0.0 if "x" in log else DODGE * float(np.ptp([point.x for point in mine]))
-        for index, name in enumerate(series):
+        places = _places(mine, series, log="x" in log)
+        for name in series:
             look = _look(_place(name, series), strong=name in strong)
             line = sorted((point for point in mine if point.series == name), key=lambda point: point.x)
-            offset = width * (index - (len(series) - 1) / 2)
-            _draw_line(ax, line, offset, look)
+            _draw_line(ax, line, [places[name, point.x] for point in line], look)
         if chance and panel in chance:
             _draw_chance(ax, chance[panel])
         ax.set_xlabel(xlabel, fontsize=11, color=INK)
@@ -212,8 +211,18 @@ def _look(index: int, *, strong: bool) -> dict[str, Any]:
     }
 
 
-def _draw_line(ax: Axes, line: Sequence[Point], offset: float, look: dict[str, Any]) -> None:
-    where = [point.x + offset for point in line]
+def _places(points: Sequence[Point], series: Sequence[str], *, log: bool) -> dict[tuple[str, float], float]:
+    """Where each point stands on the x axis: beside those of the other series that have the same x."""
+    there, back = (np.log, np.exp) if log else (np.asarray, np.asarray)
+    width = DODGE * float(np.ptp(there([point.x for point in points])))
+    middle = (len(series) - 1) / 2
+    return {
+        (point.series, point.x): float(back(there(point.x) + width * (series.index(point.series) - middle)))
+        for point in points
+    }
+
+
+def _draw_line(ax: Axes, line: Sequence[Point], where: Sequence[float], look: dict[str, Any]) -> None:
     ax.plot(where, [point.y for point in line], **look)
     barred = [(x, point.y, point.error) for x, point in zip(where, line, strict=True) if point.error is not None]
     if barred:
