@@ -13,9 +13,7 @@ from llpe.studies import Context, find_study, intuition
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("intuition")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(intuition.SPECS, "quick", "sbm:n=200,degree=20,homophily={}")
-        return find_study("intuition").run(Context("quick", folder / "runs", folder / "out", workers=1))
+    return find_study("intuition").run(Context("standard", folder / "runs", folder / "out", workers=1))
 
 
 def test_the_planes_show_what_the_paper_says(written):
@@ -25,7 +23,7 @@ def test_the_planes_show_what_the_paper_says(written):
             planes.setdefault(row["plane"], []).append(row)
     shares = {}
     for plane, rows in planes.items():
-        assert len(rows) == 200
+        assert len(rows) == 2000
         points = np.array([[float(row["x"]), float(row["y"])] for row in rows])
         shares[plane] = intuition.told_apart(points, np.array([int(row["class"]) for row in rows]))
     same, differ, learned = shares.values()

@@ -22,7 +22,7 @@ def written(tmp_path_factory):
     trained = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "HOMOPHILOUS", GRAPHS[:1])
-        patch.setattr(local, "HETEROPHILOUS", ("", "", GRAPHS[1]))
+        patch.setattr(local, "HETEROPHILOUS", ("", GRAPHS[1]))
         patch.setattr(local, "ENCODINGS", TINY)
         count = local.tested_and_right
         patch.setattr(local, "tested_and_right", lambda d, r: (trained.append((r, count(d, r))), count(d, r))[1])

@@ -4,7 +4,9 @@
 * ``intuition-llpe``: the same eigenvectors and the learned LLPE, both of the heterophilous one.
 
 The learned encoding has many columns; shown are its two principal components, which see no labels. How far the two
-classes are apart is also a number: the share of nodes that a line through the plane can tell apart.
+classes are apart is also a number: the share of nodes that a line through the plane can tell apart. LLPE is trained
+with the middle one of the paper's penalties: without it a classifier finds the classes as well, but what the filters
+began with stays in all other directions, and of 2000 nodes the principal components show that instead.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ SPECS: dict[Budget, str] = {
 }
 HOMOPHILOUS, HETEROPHILOUS = 0.9, 0.1  # at 1 and 0 there would be no edges between or within the classes
 CONFIG: dict[str, Any] = {
-    "encoding": {"name": "llpe", "dim": 16, "order": 64},
+    "encoding": {"name": "llpe", "dim": 16, "order": 64, "l1": 1e-4},
     "model": {"name": "mlp", "hidden": 32},
     "training": {"lr": 0.01, "weight_decay": 5e-4, "epochs": 500, "patience": 100},
     "splits": {"count": 1},
