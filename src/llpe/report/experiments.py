@@ -62,14 +62,14 @@ Test nodes are scored once, with the weights that were best on validation. How m
 stands in the last table of each section: twice as many where the size of the encoding is searched as well (`llpe`,
 `llpe-probes`), and three instead of nine where a step is dear. Dear are graphs of more than 5000 nodes, and above a
 thousand nodes graph transformers and encodings of n × n numbers: these keep to Adam, to learning rates of at most 0.01
-and to 200 epochs, `san` to 8 eigenvectors and a width of 32. Graph transformers have three, rates of 0.001 or 0.005
-(larger ones did badly on Texas' validation nodes), and above a thousand nodes one layer. Above a thousand nodes every
-search keeps to the smaller of the two hidden widths, 64, and to at most 64 probes of at most 32 terms. Not computed, as
-a step takes long: GT on Photo and on the medium graphs, `lpe-flk`, `lpe-full`, `san`, `signnet` and `rwse` with GT on
-Cora and Cora-ML, and `elastic` on the medium graphs, where its matrix is 19 times Cora's or more. The files of
-Amazon-ratings, Cora-full, Penn94 and Questions were not at hand, so that Table 2 has two of its graphs and Table 3 is
-missing. `llpe search --preset authors` uses the authors' published settings instead; the last section of this page
-compares the two."""
+and to 200 epochs, `san` to 8 eigenvectors and a width of 32. Graph transformers have three settings everywhere and
+learning rates of 0.001 or 0.005 (larger ones did badly on Texas' validation nodes), and above a thousand nodes one
+layer. Above a thousand nodes every search keeps to the smaller of the two hidden widths, 64, and to at most 64 probes
+of at most 32 terms. Not computed, as a step takes long: GT on Photo and on the medium graphs, `lpe-flk`, `lpe-full`,
+`san`, `signnet` and `rwse` with GT on Cora and Cora-ML, and `elastic` on the medium graphs, where its matrix is 19
+times Cora's or more. The files of Amazon-ratings, Cora-full, Penn94 and Questions were not at hand, so that Table 2 has
+two of its graphs and Table 3 is missing. `llpe search --preset authors` uses the authors' published settings instead;
+the last section of this page compares the two."""
 
 
 def experiments_page(results: str | Path, *, to: str | Path) -> str:
