@@ -22,7 +22,7 @@ def written(tmp_path_factory):
     trained = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "HOMOPHILOUS", GRAPHS[:1])
-        patch.setattr(local, "HETEROPHILOUS", ("", GRAPHS[1]))
+        patch.setattr(local, "HETEROPHILOUS", ("amazon-ratings", GRAPHS[1]))
         patch.setattr(local, "ENCODINGS", TINY)
         count = local.tested_and_right
         patch.setattr(local, "tested_and_right", lambda d, r: (trained.append((r, count(d, r))), count(d, r))[1])
@@ -43,6 +43,7 @@ def test_all_fifths_of_both_graphs_are_written_with_their_intervals(written):
     assert {row["encoding"] for row in rows} == set(TINY)
     for row in rows:
         assert float(row["low"]) <= float(row["accuracy"]) <= float(row["high"])
+    assert f"{GRAPHS[1]} instead of amazon-ratings as the heterophilous graph." in written[0][1].read_text()
     names = [file.name for file in written[0]]
     assert names == [f"local-homophily.{suffix}" for suffix in ("csv", "md", "tex", "png", "pdf")]
 

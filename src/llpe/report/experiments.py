@@ -5,7 +5,6 @@ python -m llpe.report.experiments results docs/experiments.md README.md
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import statistics
@@ -27,6 +26,7 @@ from llpe.report.results import (
     average_ranks,
     beside_the_paper,
     read_results,
+    read_rows,
     tables,
 )
 
@@ -93,10 +93,10 @@ def _table_section(folder: Path, name: str) -> Iterator[str]:
     for grid in tables(results):
         yield grid.markdown()
     yield from _rank_sentences(results)
-    splits = _rows(folder / f"{name}-splits.csv")
+    splits = read_rows(folder / f"{name}-splits.csv")
     yield from _stragglers(splits)
     yield _paired(results, _scores(splits)).markdown()
-    searches = _rows(folder / f"{name}-search.csv")
+    searches = read_rows(folder / f"{name}-search.csv")
     yield from _beside_the_paper(results, searches)
     yield _searches(searches).markdown()
 
@@ -151,11 +151,6 @@ def _rank_sentences(results: Sequence[Result]) -> Iterator[str]:
 
 Row = dict[str, str]
 Scores = dict[tuple[str, str, str], dict[str, float]]
-
-
-def _rows(path: Path) -> list[Row]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def _scores(splits: Sequence[Row], part: str = "test") -> Scores:
@@ -222,13 +217,13 @@ def summary(results: str | Path) -> str:
         return "Table 1 is not computed yet: `llpe reproduce table-small`."
     cells = sorted(read_results(path), key=_place)
     cells = [cell for cell in cells if cell.model in ("mlp", "sage")]
-    splits = [row for row in _rows(path.with_name("table-small-splits.csv")) if row["model"] in ("mlp", "sage")]
+    splits = [row for row in read_rows(path.with_name("table-small-splits.csv")) if row["model"] in ("mlp", "sage")]
     grids = [grid.markdown() for grid in tables(cells)]
     return "\n\n".join([*grids, *_rank_sentences(cells), *_stragglers(splits)])
 
 
 def _figure_section(folder: Path, name: str, home: Path) -> Iterator[str]:
-    yield f"`{_rows(folder / f'{name}.csv')[0]['command']}`"
+    yield f"`{read_rows(folder / f'{name}.csv')[0]['command']}`"
     for picture in sorted([*folder.glob(f"{name}.png"), *folder.glob(f"{name}-*.png")]):
         yield f"![{FIGURES[name]}]({os.path.relpath(picture, home)})"
     yield (folder / f"{name}.md").read_text(encoding="utf-8").strip()

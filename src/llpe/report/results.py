@@ -40,6 +40,12 @@ class Result:
     command: str
 
 
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file by the names of its columns."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def read_results(path: str | Path) -> list[Result]:
     """The cells of a CSV file."""
     with Path(path).open(encoding="utf-8", newline="") as file:

@@ -78,7 +78,7 @@ SMALL = encodings(dim=32, k=8, probes=16)
 LARGE = encodings(dim=64, k=16, probes=32)
 NOT_SEARCHED = (
     "One setting for all encodings instead of a search for each; the order and penalty of LLPE and the start of probes "
-    "were chosen on validation nodes of the budget `quick`."
+    "were chosen on validation nodes of the budget `quick`, nothing of the other encodings was."
 )
 
 

@@ -62,8 +62,8 @@ def run(context: Context) -> list[Path]:
     remarks += [] if paper else ["An MLP instead of GT."]
     remarks += ["3 splits instead of 10; at most 150 epochs."] if quick else []
     datasets = [_first_loaded(context, names) for names in (HOMOPHILOUS, HETEROPHILOUS[-1 if quick else 0 :])]
-    if any(dataset is not None and dataset.name == "texas" for dataset in datasets):
-        remarks.append("Texas, which is small, as the heterophilous graph.")
+    if datasets[1] is not None and datasets[1].name != HETEROPHILOUS[0]:
+        remarks.append(f"{datasets[1].name} instead of {HETEROPHILOUS[0]} as the heterophilous graph.")
     for remark in remarks:
         context.say(remark)
     cells = [(dataset, encoding) for dataset in datasets if dataset is not None for encoding in ENCODINGS]

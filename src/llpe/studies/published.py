@@ -17,7 +17,7 @@ from typing import Any
 
 from llpe.experiments import Found
 from llpe.report.collect import load_run
-from llpe.report.results import BASELINE, Result, as_csv, beside_the_paper, ranks, read_results, tables, wins
+from llpe.report.results import BASELINE, Result, as_csv, beside_the_paper, ranks, read_results, read_rows, tables, wins
 from llpe.studies.base import Context
 
 Row = dict[str, Any]
@@ -68,20 +68,15 @@ def standing(name: str, context: Context) -> dict[Cell, Scored]:
     if not all(path.is_file() for path in paths):
         return {}
     splits: dict[Cell, list[Row]] = {}
-    for row in _rows(paths[1]):
+    for row in read_rows(paths[1]):
         splits.setdefault(_cell(row), []).append(row)
-    searches = {_cell(row): row for row in _rows(paths[2])}
+    searches = {_cell(row): row for row in read_rows(paths[2])}
     out = {}
     for result in read_results(paths[0]):
         cell = _cell(vars(result))
         if result.command == context.command(name) and cell in splits and cell in searches:
             out[cell] = Scored(result.metric, splits[cell], searches[cell])
     return out
-
-
-def _rows(path: Path) -> list[Row]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def _cell(row: Mapping[str, Any]) -> Cell:
