@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 from llpe.cli.listing import encodings
-from llpe.encodings import ENCODINGS, Encoding
+from llpe.encodings import ENCODINGS, Encoding, make_encoding
 
 PAGE = Path(__file__).parent / "encodings.md"
 HEAD = """\
@@ -33,25 +32,16 @@ for name in ENCODINGS:
 
 *Invariant to* sign or basis means: given other signs, or another basis of a repeated eigenvalue, by the eigensolver,
 the encoding is the same; the tests check it, and that the others are not. Those are deterministic too, because
-[our spectra](spectra.md) fix both by seed. `llpe` with `scaling="minmax"`, the published form, is invariant to neither.
+[our spectra](spectra.md) fix both by seed.
 *Keeps* is the size of what `prepare` leaves on the data, *cost* its time.
 """
 
 
-def variants(kind: type[Encoding]) -> Iterator[tuple[str, Encoding]]:
-    """The encoding as it is by default, and once for each source if it has several."""
-    sources = get_args(get_type_hints(kind.__init__).get("source"))
-    for source in sources:
-        yield f"`{kind.name}`, `{source}`", kind(32, source=source)  # type: ignore[call-arg]
-    if not sources:
-        yield f"`{kind.name}`", kind(32)  # type: ignore[call-arg]
-
-
 def table() -> list[str]:
     lines = ["| encoding | invariant to | keeps | cost of `prepare` |", "|---|---|---|---|"]
-    for kind in ENCODINGS.values():
-        for title, encoding in variants(kind):
-            lines.append(f"| {title} | {invariant(encoding)} | {encoding.keeps} | {encoding.cost} |")
+    for name in ENCODINGS:
+        encoding = make_encoding(name, dim=32)
+        lines.append(f"| `{name}` | {invariant(encoding)} | {encoding.keeps} | {encoding.cost} |")
     return lines
 
 
@@ -61,11 +51,11 @@ def invariant(encoding: Encoding) -> str:
 
 def section(row: dict[str, Any]) -> list[str]:
     """One encoding: what it is, formula, arguments, what it needs, where it comes from."""
-    kind = ENCODINGS[row["name"]]
+    kind, encoding = ENCODINGS[row["name"]].kind, make_encoding(row["name"], dim=32)
     lines = [f"## {row['name']}", "", f"`{kind.__name__}`: {row['what']}.", "", f"    {row['formula']}", ""]
-    for title, encoding in variants(kind):
-        source = title.partition(", ")[2]
-        lines.append(f"- {source + ': needs' if source else 'Needs'} {encoding.needs}; keeps {encoding.keeps}.")
+    decided = [f"`{key}={value!r}`" for key, value in ENCODINGS[row["name"]].decided.items() if value is not None]
+    lines += [f"- The name says {', '.join(decided)}."] if decided else []
+    lines += [f"- Needs {encoding.needs}; keeps {encoding.keeps}."]
     described = arguments(kind)
     lines += ["", "| argument | default | |", "|---|---|---|"]
     for name, default in row["options"].items():

@@ -469,9 +469,9 @@ OPTIONS = {
     "san": {"dim": 4, "k": 3},
     "rwse": {"dim": 4, "steps": 5},
     "llpe": {"dim": 4, "order": 8, "l1": 0.1},
-    "llpe ends": {"dim": 4, "order": 8, "source": "ends", "k": 3},
-    "llpe probes": {"dim": 4, "order": 8, "source": "probes", "probes": 2, "l2": 0.1},
-    "llpe minmax": {"dim": 4, "order": 8, "scaling": "minmax"},
+    "llpe-ends": {"dim": 4, "order": 8, "k": 3},
+    "llpe-minmax": {"dim": 4, "order": 8},
+    "llpe-probes": {"dim": 4, "order": 8, "probes": 2, "l2": 0.1},
 }
 
 
@@ -493,7 +493,7 @@ def test_prepare_from_the_cache_gives_the_computed_bytes(name: str, own_cache: P
     without = fixed_part(data, build(name).prepare(data, cache=False))
     assert not own_cache.exists()
     first = fixed_part(data, build(name).prepare(data))
-    assert len(files(own_cache)) == {"none": 0, "llpe": 2, "llpe ends": 2, "llpe minmax": 2}.get(name, 1)
+    assert len(files(own_cache)) == {"none": 0, "llpe": 2, "llpe-ends": 2, "llpe-minmax": 2}.get(name, 1)
     assert fixed_part(data, build(name).prepare(data)) == first == without
 
 
@@ -511,11 +511,10 @@ def test_prepare_from_the_cache_gives_the_computed_bytes(name: str, own_cache: P
         ("rwse", {"steps": 6}),
         ("llpe", {"order": 9}),
         ("llpe", {"seed": 1}),
-        ("llpe", {"scaling": "minmax"}),
-        ("llpe", {"source": "ends"}),
-        ("llpe ends", {"k": 4}),
-        ("llpe probes", {"probes": 1}),
-        ("llpe probes", {"seed": 1}),
+        ("llpe-ends", {"k": 4}),
+        ("llpe-ends", {"scaling": "minmax"}),
+        ("llpe-probes", {"probes": 1}),
+        ("llpe-probes", {"seed": 1}),
     ],
 )
 def test_a_changed_argument_of_an_encoding_is_another_entry(name: str, change: dict, own_cache: Path) -> None:
@@ -526,6 +525,13 @@ def test_a_changed_argument_of_an_encoding_is_another_entry(name: str, change: d
         tiny("grid"), changed.prepare(tiny("grid"), cache=False)
     )
     assert set(files(own_cache)) > before
+
+
+def test_every_form_of_llpe_has_its_own_entry(own_cache: Path) -> None:
+    names = ("llpe", "llpe-ends", "llpe-minmax", "llpe-probes")
+    parts = [fixed_part(tiny("grid"), make_encoding(name, dim=4, order=8).prepare(tiny("grid"))) for name in names]
+    assert len({name for part in parts for name in part}) == len(names)
+    assert len({value for part in parts for value in part.values()}) == len(names)
 
 
 @pytest.mark.parametrize("name", [name for name in OPTIONS if name != "none"])
@@ -566,7 +572,7 @@ chords = torch.randint(650, (2, 900), generator=torch.Generator().manual_seed(0)
 half = torch.cat([torch.stack([ring, (ring + 1) % 650]), chords[:, chords[0] != chords[1]],
                   torch.tensor([[650, 651, 652], [651, 652, 650]])], dim=1)
 data = Data(edge_index=torch.cat([half, half.flip(0)], dim=1).unique(dim=1), num_nodes=654)
-small = ("lpe-full", "elastic", "llpe", "llpe minmax")  # these take all eigenvectors: keep it short
+small = ("lpe-full", "elastic", "llpe", "llpe-minmax")  # these take all eigenvectors: keep it short
 
 
 def digest(name, cache):

@@ -27,10 +27,12 @@ CASES = {
     "san": {"dim": 8, "k": 3},
     "rwse": {"dim": 8, "steps": 4},
     "llpe": {"dim": 8, "order": 12, "l1": 0.1, "l2": 0.1},
-    "llpe ends": {"dim": 8, "order": 12, "source": "ends", "k": 2},
-    "llpe probes": {"dim": 8, "order": 12, "source": "probes", "probes": 4},
-    "llpe minmax": {"dim": 8, "order": 12, "scaling": "minmax"},
     "llpe heat": {"dim": 8, "order": 12, "start": "heat"},
+    "llpe-ends": {"dim": 8, "order": 12, "k": 2},
+    "llpe-ends minmax": {"dim": 8, "order": 12, "k": 3, "scaling": "minmax"},
+    "llpe-minmax": {"dim": 8, "order": 12},
+    "llpe-probes": {"dim": 8, "order": 12, "probes": 4, "l1": 0.1, "l2": 0.1},
+    "llpe-probes plain": {"dim": 8, "order": 12, "probes": 4, "rows": "plain"},
 }
 pytestmark = pytest.mark.filterwarnings("ignore::llpe.GraphWarning")
 
@@ -45,6 +47,15 @@ def fixed_part(data: Data, before: Data) -> dict[str, torch.Tensor]:
 
 def test_every_encoding_has_a_case():
     assert {case.split()[0] for case in CASES} == set(ENCODINGS)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_encoding_knows_the_name_that_makes_it(case):
+    encoding, name = build(case), case.split()[0]
+    assert encoding.name == name
+    if name != "none":  # its width is another than the one it is given
+        options = {option: getattr(encoding, option) for option in ENCODINGS[name].options}
+        assert repr(make_encoding(name, **options)) == repr(encoding)
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -253,7 +264,7 @@ def test_unprepared_and_changed_data_are_refused(case):
 
 
 def test_two_encodings_with_other_arguments_live_on_one_graph():
-    one, two = build("llpe"), build("llpe minmax")
+    one, two = build("llpe"), build("llpe-minmax")
     data = two.prepare(one.prepare(tiny("grid")))
     assert not torch.allclose(one(data), two(data))
     assert torch.equal(one(data), one(one.prepare(tiny("grid"))))
@@ -286,7 +297,7 @@ def test_elastic_refuses_what_does_not_fit_in_memory(monkeypatch):
     from llpe import SpectrumError
 
     monkeypatch.setattr("llpe.memory.available_memory", lambda: 100)
-    with pytest.raises(SpectrumError, match=r"potentials of 12 nodes needs about .* 'llpe'"):
+    with pytest.raises(SpectrumError, match=r"potentials of 12 nodes needs about .* 'llpe-probes'"):
         make_encoding("elastic", dim=4).prepare(tiny("grid"), cache=False)
 
 
@@ -342,7 +353,7 @@ def test_san_flips_signs_in_training_only():
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("spectral", {}, "`name` must be one of none, lpe-fk, .*llpe, got 'spectral'"),
+        ("spectral", {}, "`name` must be one of none, lpe-fk, .*llpe-probes, got 'spectral'"),
         ("lpe-fk", {}, "`dim` must be given for 'lpe-fk'"),
         ("lpe-fk", {"dim": 4, "order": 3}, "options of 'lpe-fk' must be among dim, k, seed, got order"),
         ("lpe-fk", {"dim": 4, "k": 0}, "`k` must be an integer of at least 1, got 0"),
@@ -352,6 +363,19 @@ def test_san_flips_signs_in_training_only():
         ("san", {"dim": 6}, "`dim` must be a multiple of heads=4, got 6"),
         ("elastic", {"dim": 4, "width": 0}, "`width` must be an integer of at least 1"),
         ("rwse", {"dim": True}, "`dim` must be an integer of at least 1, got True"),
+        (
+            "rwse",
+            {"dim": 4, "foo": 1, "k": 3},
+            r"among dim, steps, seed, got foo, k\. `k` is an option of lpe-fk,",
+        ),
+        ("llpe", {"dim": 4, "source": "full"}, "`source` must be left out, got 'full'.* Use the encoding 'llpe'"),
+        ("llpe", {"dim": 4, "source": "ends", "k": 2}, "`source` must be left out.* Use the encoding 'llpe-ends'"),
+        ("llpe", {"dim": 4, "probes": 2, "source": "probes"}, "`source` must .* Use the encoding 'llpe-probes'"),
+        ("llpe-probes", {"dim": 4, "source": "probes"}, "`source` must .* Use the encoding 'llpe-probes'"),
+        ("llpe", {"dim": 4, "scaling": "minmax"}, "`scaling` must be left out.* Use the encoding 'llpe-minmax'"),
+        ("llpe-minmax", {"dim": 4, "scaling": "unit"}, "`scaling` must be left out.* Use the encoding 'llpe'"),
+        ("llpe", {"dim": 4, "probes": 2}, r"must be among dim, order, .*, got probes\. .* is an option of llpe-probes"),
+        ("llpe-minmax", {"dim": 4, "size": 10.0}, "must be among dim, order, l1, l2, seed, got size"),
     ],
 )
 def test_bad_arguments_are_refused(name, options, words):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from llpe import LLPE, chebyshev
+from llpe import ProbeLLPE, chebyshev
 from llpe.data import sbm
 from llpe.filters import BANKS, heat_bank, step_bank
 
@@ -55,7 +55,7 @@ def test_steps_find_two_large_blocks_where_heat_does_not():
     side = data.y.double() * 2 - 1
 
     def separation(start):
-        encoding = LLPE(8, order=128, source="probes", probes=1, start=start)
+        encoding = ProbeLLPE(8, order=128, probes=1, start=start)
         pe = encoding(encoding.prepare(data, cache=False)).detach().double()
         pe = pe - pe.mean(dim=0)
         return float((side @ pe / (side.norm() * pe.norm(dim=0))).abs().max())

@@ -16,7 +16,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
 from llpe.cache import CacheWarning
-from llpe.encodings import LLPE
+from llpe.encodings import LLPE, make_encoding
 from llpe.graph import GraphWarning, tiny
 from llpe.transforms import Prepare
 
@@ -44,7 +44,7 @@ dataset:
   node_encoder_name: LLPE
   node_encoder_bn: {norm}
 llpe:
-  source: {source}
+  name: {name}
   order: 8
 gnn:
   dim_inner: 12
@@ -62,10 +62,10 @@ def _fresh_config() -> Iterator[None]:
     set_cfg(cfg)
 
 
-def use_config(folder: Path, *options: object, task: str = "node", source: str = "full", norm: bool = True) -> None:
+def use_config(folder: Path, *options: object, task: str = "node", name: str = "llpe", norm: bool = True) -> None:
     """What GraphGym's main script does with a config file, and what its create_loader() learns from the data."""
     file = folder / "config.yaml"
-    file.write_text(CONFIG.format(task=task, source=source, norm=str(norm).lower()))
+    file.write_text(CONFIG.format(task=task, name=name, norm=str(norm).lower()))
     load_cfg(cfg, Namespace(cfg_file=str(file), opts=list(options)))
     cfg.share.dim_in, cfg.share.dim_out = 2, 3
 
@@ -107,7 +107,7 @@ def test_importing_it_after_graphgym_adds_its_options(monkeypatch: pytest.Monkey
             monkeypatch.delitem(table, name, raising=False)
     monkeypatch.delitem(cfg, "llpe")
     run_again("llpe_graphgym_again")
-    assert cfg.llpe.order == 64
+    assert cfg.llpe.name == "llpe"
 
 
 def test_without_yacs_the_import_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,22 +118,27 @@ def test_without_yacs_the_import_says_what_to_install(monkeypatch: pytest.Monkey
 
 # --- in a model ------------------------------------------------------------------------------------------------------
 
-SOURCES: dict[str, dict[str, Any]] = {"full": {}, "ends": {"k": 3}, "probes": {"probes": 3}}
+FORMS: dict[str, dict[str, Any]] = {
+    "llpe": {"start": "heat"},
+    "llpe-ends": {"k": 3, "scaling": "minmax"},
+    "llpe-minmax": {},
+    "llpe-probes": {"probes": 3},
+}
 
 
 def command_line(options: dict[str, Any]) -> list[object]:
     return [part for name, value in options.items() for part in (f"llpe.{name}", value)]
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "unprepared"])
-def test_a_model_from_a_config_trains(source: str, prepared: bool, tmp_path: Path) -> None:
-    use_config(tmp_path, *command_line(SOURCES[source]), source=source)
+def test_a_model_from_a_config_trains(name: str, prepared: bool, tmp_path: Path) -> None:
+    use_config(tmp_path, *command_line(FORMS[name]), name=name)
     torch.manual_seed(0)
     model = create_model()
     assert isinstance(model, GraphGymModule)
     encoding = model.encoder.node_encoder.encoding
-    twin = LLPE(6, order=8, source=source, **SOURCES[source])  # type: ignore[arg-type]
+    twin = make_encoding(name, dim=6, order=8, **FORMS[name])
     assert repr(encoding) == repr(twin)
     data = labelled("grid")
     if prepared:
@@ -154,7 +159,7 @@ def test_a_model_from_a_config_trains(source: str, prepared: bool, tmp_path: Pat
 
 
 def test_lightning_trains_a_graph_level_model(tmp_path: Path) -> None:
-    use_config(tmp_path, task="graph", source="probes")
+    use_config(tmp_path, task="graph", name="llpe-probes")
     cfg.llpe.probes = 6
     torch.manual_seed(0)
     graphs = []
@@ -241,7 +246,7 @@ def test_the_parameters_are_there_before_the_first_batch(tmp_path: Path) -> None
 
 
 def test_a_dumped_config_can_be_loaded_again(tmp_path: Path) -> None:
-    use_config(tmp_path, "llpe.probes", 3, "out_dir", str(tmp_path), source="probes")
+    use_config(tmp_path, "llpe.probes", 3, "out_dir", str(tmp_path), name="llpe-probes")
     before = cfg.llpe.clone()
     dump_cfg(cfg)
     set_cfg(cfg)
@@ -275,8 +280,9 @@ def test_features_of_another_width_are_refused_in_words(tmp_path: Path) -> None:
     [
         ({"order": 0}, "`order` must be"),
         ({"dim": 0}, "`dim` must be an integer of at least 1, got 0"),
-        ({"source": "all"}, "`source` must be one of 'full', 'ends', 'probes', got 'all'"),
-        ({"probes": 4}, "`probes` must be left out with source='full'"),
+        ({"name": "all"}, "`name` must be one of none, .*, got 'all'"),
+        ({"source": "probes"}, "`source` must be left out, got 'probes'.* Use the encoding 'llpe-probes'"),
+        ({"probes": 4}, "got probes. `probes` is an option of llpe-probes"),
     ],
 )
 def test_bad_options_are_refused_as_llpe_does(options: dict[str, Any], message: str, tmp_path: Path) -> None:

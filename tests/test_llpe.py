@@ -8,9 +8,10 @@ import torch
 from scipy.stats import ortho_group
 from torch_geometric.data import Data
 
-from llpe import LLPE, Graph, chebyshev, end_spectrum, full_spectrum, tiny
+from llpe import LLPE, Graph, ProbeLLPE, chebyshev, end_spectrum, full_spectrum, make_encoding, tiny
 from llpe.data.synthetic import sbm
-from llpe.encodings.llpe import LEVELS, minmax, penalty_parts, spectral_basis
+from llpe.encodings.filtered import LEVELS, penalty_parts
+from llpe.encodings.llpe import minmax, spectral_basis
 from llpe.graph import TINY
 from llpe.laplacian import normalised_adjacency
 from llpe.probes import draw
@@ -62,16 +63,16 @@ def test_forward_and_gradient_are_the_papers_formula(name, source, scaling):
     assert torch.allclose(encoding.theta.grad, theta.grad, atol=1e-10)
 
 
-@pytest.mark.parametrize("options", [{"source": "full"}, {"source": "probes", "probes": 4}], ids=str)
-def test_size_multiplies_the_encoding_and_nothing_else(options):
+@pytest.mark.parametrize("kind", [LLPE, ProbeLLPE])
+def test_size_multiplies_the_encoding_and_nothing_else(kind):
     data = tiny("ring")
-    one, ten = (LLPE(8, order=8, l1=0.1, size=size, **options) for size in (1.0, 10.0))
+    one, ten = (kind(8, order=8, l1=0.1, size=size) for size in (1.0, 10.0))
     prepared = one.prepare(data)
     assert torch.allclose(10 * one(prepared), ten(ten.prepare(data)), atol=1e-5)
     assert torch.equal(one.penalty(prepared), ten.penalty(prepared))
     assert one.fixed_arguments() == ten.fixed_arguments()
     with pytest.raises(ValueError, match="`size` must be a finite number above 0, got 0"):
-        LLPE(8, size=0.0)
+        kind(8, size=0.0)
 
 
 def test_forward_is_the_papers_formula_on_a_larger_graph():
@@ -177,7 +178,7 @@ def test_penalty_is_that_of_the_gain_matrix(source):
 def test_penalty_of_probes_is_that_of_the_density():
     data = sbm(n=1500, seed=0)
     exact = LLPE(6, order=16, l1=1.0, l2=1.0)
-    probes = LLPE(64 * 6, order=16, source="probes", probes=64, start="uniform", l1=1.0, l2=1.0)
+    probes = ProbeLLPE(64 * 6, order=16, probes=64, start="uniform", l1=1.0, l2=1.0)
     assert torch.equal(exact.theta, probes.theta)
     expected = float(exact.penalty(exact.prepare(data)).detach())
     assert float(probes.penalty(probes.prepare(data)).detach()) == pytest.approx(expected, rel=0.05)
@@ -229,16 +230,36 @@ def test_penalty_of_a_batch_is_the_sum_over_its_graphs():
     assert together.item() == pytest.approx(sum(encoding.penalty(g).item() for g in graphs), rel=1e-5)
 
 
-def test_as_published_is_the_authors_preset():
-    encoding = LLPE.as_published(64, order=32, penalty=0.01)
-    assert (encoding.scaling, encoding.start, encoding.l1, encoding.l2) == ("minmax", "uniform", 0.01, 0.01)
+def test_minmax_is_the_authors_form():
+    encoding = make_encoding("llpe-minmax", dim=64, order=32)
+    assert (encoding.source, encoding.scaling, encoding.start, encoding.size) == ("full", "minmax", "uniform", 1)
     assert (encoding.theta.abs() <= 32**-0.5).all()
 
 
-@pytest.mark.parametrize("source", ["full", "ends", "probes"])
-def test_heat_start_has_unit_variance_on_the_prepared_graph(source):
+def test_every_form_has_the_name_that_makes_it():
+    assert LLPE(8).name == "llpe"
+    assert LLPE(8, source="ends").name == "llpe-ends"
+    assert LLPE(8, scaling="minmax").name == "llpe-minmax"
+    assert LLPE(8, source="ends", scaling="minmax").name == "llpe-ends"
+    assert ProbeLLPE(8).name == "llpe-probes"
+
+
+def test_the_defaults_of_probes_fit_together():
+    assert [(e.probes, e.theta.size(1)) for e in map(ProbeLLPE, (1, 48, 64, 128))] == [
+        (1, 1),
+        (48, 1),
+        (64, 1),
+        (64, 2),
+    ]
+
+
+FORMS = {"llpe": {}, "llpe-ends": {}, "llpe-probes": {"probes": 16}}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_heat_start_has_unit_variance_on_the_prepared_graph(name):
     data = sbm(n=500, homophily=0.5, seed=0)
-    encoding = LLPE(64, order=32, source=source, probes=16 if source == "probes" else None, start="heat")
+    encoding = make_encoding(name, dim=64, order=32, start="heat", **FORMS[name])
     filters = encoding.theta.size(1)
     with torch.no_grad():
         columns = encoding(encoding.prepare(data)).view(500, -1, filters)
@@ -267,7 +288,7 @@ def test_response_is_the_filter_at_any_lambda():
 
 def test_probes_share_their_filters():
     data = tiny("grid")
-    encoding = LLPE(12, order=8, source="probes", probes=4, rows="plain")
+    encoding = ProbeLLPE(12, order=8, probes=4, rows="plain")
     assert encoding.theta.shape == (8, 3)
     pe = encoding(encoding.prepare(data)).view(12, 4, 3)
     basis = data_basis(encoding, data)
@@ -276,18 +297,18 @@ def test_probes_share_their_filters():
 
 def test_unit_rows_keep_directions_and_have_mean_square_one():
     data = tiny("grid")
-    plain = LLPE(12, order=8, source="probes", probes=4, rows="plain")
-    unit = LLPE(12, order=8, source="probes", probes=4)
+    plain = ProbeLLPE(12, order=8, probes=4, rows="plain")
+    unit = ProbeLLPE(12, order=8, probes=4)
     assert unit.rows == "unit"
     p, u = (e(e.prepare(data)).view(12, 4, 3) for e in (plain, unit))
     torch.testing.assert_close(u.square().mean(dim=1), torch.ones(12, 3))
     torch.testing.assert_close(u, p / p.square().mean(dim=1, keepdim=True).sqrt())
-    assert LLPE(3, source="probes", probes=1).rows == "plain"  # of a single number only the sign would be left
+    assert ProbeLLPE(3, probes=1).rows == "plain"  # of a single number only the sign would be left
 
 
 def test_a_row_of_zeros_has_a_finite_gradient():
     data = tiny("no-edges")
-    encoding = LLPE(4, order=8, source="probes", probes=4, start="uniform")
+    encoding = ProbeLLPE(4, order=8, probes=4, start="uniform")
     encoding.theta.data.zero_()
     encoding(encoding.prepare(data)).sum().backward()
     assert torch.isfinite(encoding.theta.grad).all()
@@ -302,13 +323,9 @@ def data_basis(encoding, data):
     [
         ({"dim": 0}, "`dim` must be an integer of at least 1, got 0"),
         ({"dim": 4, "order": 0}, "`order` must be an integer of at least 1"),
-        ({"dim": 4, "source": "middle"}, "`source` must be one of 'full', 'ends', 'probes', got 'middle'"),
+        ({"dim": 4, "source": "probes"}, r"`source` must be 'full' or 'ends', got 'probes'\. ProbeLLPE is"),
         ({"dim": 4, "source": "ends", "k": 0}, "`k` must be an integer of at least 1"),
         ({"dim": 4, "k": 8}, "`k` must be left out with source='full', got 8"),
-        ({"dim": 4, "rows": "unit"}, "`rows` must be 'plain' with source='full', got 'unit'"),
-        ({"dim": 4, "probes": 8}, "`probes` must be left out with source='full', got 8"),
-        ({"dim": 48, "source": "probes"}, "`dim` must be probes × filters, a multiple of probes=32, got 48"),
-        ({"dim": 32, "source": "probes", "scaling": "minmax"}, "`scaling` must be 'unit' with source='probes'"),
         ({"dim": 4, "scaling": "none"}, "`scaling` must be one of 'unit', 'minmax', got 'none'"),
         ({"dim": 4, "start": "zero"}, "`start` must be one of 'uniform', 'heat', 'step', got 'zero'"),
         ({"dim": 4, "l1": -1.0}, "`l1` must be a finite number of at least 0"),
@@ -319,3 +336,18 @@ def data_basis(encoding, data):
 def test_bad_arguments_are_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         LLPE(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"dim": 0}, "`dim` must be an integer of at least 1, got 0"),
+        ({"dim": 4, "probes": 0}, "`probes` must be an integer of at least 1"),
+        ({"dim": 96}, "`dim` must be probes × filters, a multiple of probes=64, got 96"),
+        ({"dim": 4, "rows": "long"}, "`rows` must be one of 'plain', 'unit', got 'long'"),
+        ({"dim": 4, "start": "zero"}, "`start` must be one of 'uniform', 'heat', 'step', got 'zero'"),
+    ],
+)
+def test_bad_arguments_of_probes_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        ProbeLLPE(**arguments)

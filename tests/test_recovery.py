@@ -11,11 +11,7 @@ from llpe.data.synthetic import sbm
 from llpe.encodings.llpe import minmax
 from llpe.probes import draw
 
-SOURCES = {
-    "full": {"source": "full"},
-    "ends": {"source": "ends", "k": 16},
-    "probes": {"source": "probes", "probes": 8},
-}
+FORMS = {"llpe": {}, "llpe-ends": {"k": 16}, "llpe-probes": {"probes": 8}}
 
 
 def accuracy_of_a_linear_classifier(encoding, data, steps=120):
@@ -39,10 +35,10 @@ def blocks(request):
     return request.param, sbm(n=2000, blocks=2, degree=10, homophily=request.param, seed=0)
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_llpe_recovers_the_blocks_at_both_ends(blocks, source):
+@pytest.mark.parametrize("name", FORMS)
+def test_llpe_recovers_the_blocks_at_both_ends(blocks, name):
     _, data = blocks
-    assert accuracy_of_a_linear_classifier(LLPE(16, **SOURCES[source]), data) > 0.95
+    assert accuracy_of_a_linear_classifier(make_encoding(name, dim=16, **FORMS[name]), data) > 0.95
 
 
 def test_first_eigenvectors_recover_the_blocks_only_where_neighbours_agree(blocks):

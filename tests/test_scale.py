@@ -23,10 +23,10 @@ def measured(body: str) -> dict:
 
 def test_a_hundred_thousand_nodes_are_prepared_with_probes_in_under_3_gb():
     result = measured("""
-from llpe import LLPE
+from llpe import ProbeLLPE
 from llpe.data.synthetic import sbm
 data = sbm(n=100_000, degree=10, homophily=0.2, seed=0)
-encoding = LLPE(64, order=16, source="probes", probes=32)
+encoding = ProbeLLPE(64, order=16, probes=32)
 data = encoding.prepare(data, cache=False)
 name = encoding.attribute("basis")
 rows = torch.randperm(100_000)[:1000]

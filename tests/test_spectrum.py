@@ -174,7 +174,7 @@ def test_iteration_cuts_an_eigenspace_as_the_dense_solver_does():
 def test_an_eigenspace_too_large_to_close_is_refused_with_the_alternative():
     hub = torch.stack([torch.zeros(4999, dtype=torch.int64), torch.arange(1, 5000)])
     star = Data(edge_index=torch.cat([hub, hub.flip(0)], dim=1), num_nodes=5000)
-    with pytest.raises(SpectrumError, match=r"repeated so often.*source='probes'"):
+    with pytest.raises(SpectrumError, match=r"repeated so often.*'llpe-probes'"):
         end_spectrum(star, first=4, cache=False)
 
 
@@ -184,7 +184,7 @@ def test_an_eigenspace_larger_than_the_guard_is_followed_to_its_end_or_refused(m
     monkeypatch.setattr("llpe.spectrum.GUARD", 1)
     assert torch.allclose(end_spectrum(graph, first=2, cache=False).vectors, expected.vectors, atol=1e-6)
     monkeypatch.setattr("llpe.spectrum.MOST_GUARD", 2)
-    with pytest.raises(SpectrumError, match=r"repeated more than 1 times.*source='probes'"):
+    with pytest.raises(SpectrumError, match=r"repeated more than 1 times.*'llpe-probes'"):
         end_spectrum(graph, first=2, cache=False)
 
 
@@ -207,7 +207,7 @@ def test_weights_count():
 
 def test_full_refuses_what_does_not_fit_in_memory_and_names_the_alternatives(monkeypatch):
     monkeypatch.setattr("llpe.memory.available_memory", lambda: 1000)
-    with pytest.raises(SpectrumError, match=r"needs about .* GB.*source='ends'.*source='probes'"):
+    with pytest.raises(SpectrumError, match=r"needs about .* GB.*'llpe-ends'.*'llpe-probes'"):
         full_spectrum(tiny("grid"), cache=False)
 
 

@@ -17,7 +17,7 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.transforms import BaseTransform, Compose
 
 from llpe.cache import Cache
-from llpe.encodings import ENCODINGS, LLPE, make_encoding
+from llpe.encodings import ENCODINGS, LLPE, ProbeLLPE, make_encoding
 from llpe.graph import TINY, Graph, GraphWarning, tiny
 from llpe.laplacian import laplacian
 from llpe.transforms import AddGraphGPSStatistics, AddLaplacianEigenvectorPE, AddRandomWalkPE, Prepare
@@ -65,7 +65,7 @@ def test_prepare_passes_its_cache_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_prepare_works_among_other_transforms() -> None:
-    encoding = LLPE(4, order=8, source="probes", probes=2)
+    encoding = ProbeLLPE(4, order=8, probes=2)
     transform = Compose([pyg.ToUndirected(), Prepare(encoding), pyg.AddSelfLoops()])
     assert isinstance(transform.transforms[1], BaseTransform)
     assert encoding(transform(tiny("directed"))).shape == (4, 4)
@@ -113,7 +113,7 @@ def test_the_repr_of_prepare_shows_every_argument(name: str) -> None:
     text = repr(Prepare(make_encoding(name, dim=4)))
     assert text.startswith("Prepare(encoding=")
     assert text.endswith(", cache=True)")
-    for argument in inspect.signature(ENCODINGS[name]).parameters:
+    for argument in inspect.signature(ENCODINGS[name].kind).parameters:
         assert f"{argument}=" in text
     assert repr(Prepare(make_encoding(name, dim=4))) == text
 
@@ -132,8 +132,10 @@ def test_the_repr_of_prepare_shows_every_argument(name: str) -> None:
         ("rwse", {"steps": 3}),
         ("llpe", {"dim": 6}),
         ("llpe", {"order": 9}),
-        ("llpe", {"source": "ends"}),
-        ("llpe", {"scaling": "minmax"}),
+        ("llpe-ends", {"scaling": "minmax"}),
+        ("llpe-ends", {"k": 3}),
+        ("llpe-minmax", {"seed": 1}),
+        ("llpe-probes", {"probes": 2}),
         ("llpe", {"start": "heat"}),
         ("llpe", {"l1": 0.1}),
         ("llpe", {"l2": 0.1}),

@@ -2,7 +2,7 @@
 
 A graph becomes a spectrum, a spectrum becomes an encoding, an encoding feeds a model.
 
-* the encodings: :class:`LLPE` and its baselines, or by name :func:`make_encoding`
+* the encodings: :class:`LLPE`, :class:`ProbeLLPE` and their baselines, or by name :func:`make_encoding`
 * in a PyG pipeline: :class:`Prepare`, :class:`AddLaplacianEigenvectorPE`, :class:`AddRandomWalkPE`
 * the spectrum itself: :func:`full_spectrum`, :func:`end_spectrum`, :func:`probe_features`
 * the graph: :class:`Graph`, :func:`class_homophily`, :func:`node_homophily`, :func:`edge_homophily`, :func:`tiny`
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llpe.cache import Cache, CacheWarning
-    from llpe.encodings import LLPE, Encoding, make_encoding
+    from llpe.encodings import LLPE, Encoding, ProbeLLPE, make_encoding
     from llpe.graph import (
         Graph,
         GraphWarning,
@@ -46,6 +46,7 @@ __all__ = [
     "Graph",
     "GraphWarning",
     "Prepare",
+    "ProbeLLPE",
     "Spectrum",
     "SpectrumError",
     "class_homophily",
@@ -61,7 +62,7 @@ __all__ = [
 
 _HOME = {
     "cache": ("Cache", "CacheWarning"),
-    "encodings": ("LLPE", "Encoding", "make_encoding"),
+    "encodings": ("LLPE", "Encoding", "ProbeLLPE", "make_encoding"),
     "graph": (
         "Graph",
         "GraphWarning",

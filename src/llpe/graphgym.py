@@ -6,7 +6,7 @@ In a GraphGym project, ``import llpe.graphgym`` next to the other custom modules
       node_encoder: true
       node_encoder_name: LLPE
     llpe:
-      source: probes
+      name: llpe-probes
       probes: 32
     gnn:
       dim_inner: 64
@@ -19,6 +19,7 @@ GraphGym's loss has no place for a penalty, so ``l1`` and ``l2`` are not among t
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -27,7 +28,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.register import register_config, register_node_encoder
 
-from llpe.encodings import LLPE
+from llpe.encodings import LLPE, ProbeLLPE, make_encoding
 
 if cfg is None:
     raise ImportError("`llpe.graphgym` must have GraphGym's own requirements: pip install 'llpe[graphgym]'.")
@@ -35,22 +36,11 @@ if cfg is None:
 
 @register_config("llpe")
 def add_llpe_options(config: Any) -> None:
-    """The ``llpe`` section of a GraphGym config, with the defaults of :class:`llpe.LLPE`."""
+    """The ``llpe`` section of a GraphGym config: a name, and its options; null is the option's default."""
     from yacs.config import CfgNode
 
-    config.llpe = CfgNode(
-        {
-            "dim": None,
-            "order": 64,
-            "source": "full",
-            "k": None,
-            "probes": None,
-            "start": None,
-            "scaling": "unit",
-            "size": 1.0,
-            "seed": 0,
-        }
-    )
+    known = {*inspect.signature(LLPE).parameters, *inspect.signature(ProbeLLPE).parameters} - {"l1", "l2"}
+    config.llpe = CfgNode({"name": LLPE.name} | dict.fromkeys(sorted(known)))
 
 
 if "llpe" not in cfg:  # GraphGym filled its config when it was imported, before this module could register
@@ -68,9 +58,8 @@ class LLPENodeEncoder(nn.Module):
 
     def __init__(self, dim_emb: int, expand_x: bool = True) -> None:
         super().__init__()
-        options = dict(cfg.llpe)
-        dim = options.pop("dim")
-        self.encoding = LLPE(dim_emb // 2 if dim is None else dim, **options)
+        given = {key: value for key, value in cfg.llpe.items() if value is not None}
+        self.encoding = make_encoding(**{"dim": dim_emb // 2} | given)
         rest = dim_emb - self.encoding.dim
         if rest < 1:
             raise ValueError(

@@ -96,7 +96,7 @@ class _EndSearch:
         if (np.abs(values) <= 10 * REPEATED * self.centre).any():  # found pairs are deflated to there
             raise SpectrumError(
                 f"the eigenvalue {self.centre:g} in the middle of the spectrum is repeated so often that the wanted "
-                "pairs reach it. Ask for fewer pairs, or use source='probes'."
+                "pairs reach it. Ask for fewer pairs, or use the encoding 'llpe-probes'."
             )
         self.values = np.concatenate([self.values, values])
         self.vectors = np.hstack([self.vectors, vectors])
@@ -171,5 +171,5 @@ class _EndSearch:
                 done = len(error.eigenvalues)
         raise SpectrumError(
             f"{count} eigenpairs ({which}) of a component of {n} nodes did not converge to {tol:g}: {done} did. "
-            "Eigenvalues at this end are probably clustered; ask for fewer, or use source='probes'."
+            "Eigenvalues at this end are probably clustered; ask for fewer, or use the encoding 'llpe-probes'."
         )

@@ -171,7 +171,7 @@ def _solve_ends(graph: Graph, kind: Kind, first: int, last: int, seed: int) -> l
         if guard > MOST_GUARD:
             raise SpectrumError(
                 f"an eigenvalue at the end of the spectrum is repeated more than {guard // 4} times, and "
-                f"first={first}, last={last} cut through it. Ask for fewer pairs, or use source='probes'."
+                f"first={first}, last={last} cut through it. Ask for fewer pairs, or use the encoding 'llpe-probes'."
             )
 
 
@@ -209,7 +209,7 @@ def _require_dense(needed: int, size: int) -> None:
     require_memory(
         needed,
         f"the dense eigendecomposition of {size} nodes",
-        "Use source='ends' (first and last k eigenpairs) or source='probes' (the whole spectrum, no eigenvectors).",
+        "Use 'llpe-ends' (first and last k eigenpairs) or 'llpe-probes' (the whole spectrum, no eigenvectors).",
     )
 
 

@@ -43,10 +43,10 @@ class Prepare(_Transform):
         cache: keep it on disk; not needed as a ``pre_transform``, whose result PyG keeps itself.
 
     Example:
-        >>> from llpe import LLPE
-        >>> Prepare(LLPE(8, source="probes", probes=4))
-        Prepare(encoding=LLPE(dim=8, order=64, source='probes', k=None, probes=4, start='heat', scaling='unit', \
-rows='unit', size=1.0, l1=0.0, l2=0.0, seed=0), cache=True)
+        >>> from llpe import ProbeLLPE
+        >>> Prepare(ProbeLLPE(8, probes=4))
+        Prepare(encoding=ProbeLLPE(dim=8, order=64, probes=4, start='heat', rows='unit', size=1.0, l1=0.0, l2=0.0, \
+seed=0), cache=True)
     """
 
     def __init__(self, encoding: Encoding, *, cache: bool | Cache = True) -> None:

@@ -85,6 +85,8 @@ def describe(error: BaseException, *, debug: bool = False) -> str:
     """One paragraph for the user: what is wrong, and what to do where that is known."""
     text = str(error).strip()
     if _is_usage(error):
+        if getattr(error, "option_name", None) == "--source":
+            return "`--source` must be left out: a name says it. Use --encoding llpe, llpe-ends or llpe-probes."
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "llpe"
         message = str(error.format_message()).strip().replace("\n\t", " ")  # type: ignore[attr-defined]
@@ -92,7 +94,7 @@ def describe(error: BaseException, *, debug: bool = False) -> str:
         return f"{message}{end} See `{command} --help`."
     if isinstance(error, MemoryError) or any(words in text for words in OUT_OF_MEMORY):
         reason = text.splitlines()[0].rstrip(".") if text else "an allocation failed"
-        return f"out of memory: {reason}. Use a smaller graph or width, or an encoding that needs less (source=probes)."
+        return f"out of memory: {reason}. Use a smaller graph or width, or an encoding that needs less (llpe-probes)."
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         advice = " Free some space and run the same command again." if error.errno == errno.ENOSPC else ""

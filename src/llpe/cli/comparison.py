@@ -17,15 +17,14 @@ if TYPE_CHECKING:
     from llpe.experiments import Config
 
 SPLITS = 8  # the fewest with which the best of six can be told from the others, see llpe.report.verdict
-FULL = 5000  # nodes up to which all eigenvectors are quickly computed
-WALKS = 20_000  # nodes up to which all return probabilities are
+LIMITS = {"llpe": 5000, "rwse": 20_000}  # nodes up to which all eigenvectors, or return probabilities, are quick
 ENCODINGS: tuple[dict[str, Any], ...] = (
     {"name": "none"},
     {"name": "lpe-fk", "dim": 32, "k": 16},
     {"name": "lpe-flk", "dim": 32, "k": 16},
     {"name": "rwse", "dim": 32},
     {"name": "llpe", "dim": 32},
-    {"name": "llpe", "dim": 32, "source": "probes", "probes": 16},
+    {"name": "llpe-probes", "dim": 32, "probes": 16},
 )
 TRAINING = {"lr": 0.01, "epochs": 300, "patience": 60, "weight_decay": 0.0005}
 
@@ -45,7 +44,7 @@ def compare(
 ) -> None:
     """Find out which encoding suits a graph: train quickly with each of the usual ones and compare.
 
-    Trains none, lpe-fk, lpe-flk, rwse, llpe and llpe with probes, a few hundred epochs each, without a search: the
+    Trains none, lpe-fk, lpe-flk, rwse, llpe and llpe-probes, a few hundred epochs each, without a search: the
     answer is a first one. What takes too long on a large graph is left out, and said. Stopped, it goes on where it was.
 
     \b
@@ -89,13 +88,10 @@ def quick_configs(graph: str, num_nodes: int, *, model: str, splits: int) -> Ite
     from llpe.experiments import resolve
 
     for encoding in ENCODINGS:
-        name, limit = encoding["name"], None
-        if name == "llpe" and "source" not in encoding:
-            name, limit = "llpe with all eigenvectors", FULL
-        elif name == "rwse":
-            limit = WALKS
-        if limit is not None and num_nodes > limit:
-            output.note(f"{name} is left out: it is slow beyond {limit} nodes, and this graph has {num_nodes}.")
+        limit = LIMITS.get(encoding["name"], num_nodes)
+        if num_nodes > limit:
+            note = f"it is slow beyond {limit} nodes, and this graph has {num_nodes}."
+            output.note(f"{encoding['name']} is left out: {note}")
             continue
         yield resolve(
             {

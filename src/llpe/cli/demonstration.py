@@ -9,12 +9,12 @@ from llpe.report.collect import Run
 from llpe.report.figures import Bar
 
 HOMOPHILIES = (0, 1)
-ENCODINGS: tuple[tuple[str, dict[str, object]], ...] = (
-    ("none", {"name": "none"}),
-    ("lpe-fk", {"name": "lpe-fk", "dim": 16, "k": 16}),
-    ("lpe-flk", {"name": "lpe-flk", "dim": 16, "k": 16}),
-    ("llpe (full)", {"name": "llpe", "dim": 16}),
-    ("llpe (probes)", {"name": "llpe", "dim": 16, "source": "probes", "probes": 8}),
+ENCODINGS: tuple[dict[str, object], ...] = (
+    {"name": "none"},
+    {"name": "lpe-fk", "dim": 16, "k": 16},
+    {"name": "lpe-flk", "dim": 16, "k": 16},
+    {"name": "llpe", "dim": 16},
+    {"name": "llpe-probes", "dim": 16, "probes": 8},
 )
 
 
@@ -27,7 +27,7 @@ def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10) -> Itera
     """
     for homophily in HOMOPHILIES:
         for model in models:
-            for _, encoding in ENCODINGS:
+            for encoding in ENCODINGS:
                 yield resolve(
                     {
                         "dataset": f"sbm:n=2000,blocks=2,degree=10,homophily={homophily}",
@@ -41,11 +41,9 @@ def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10) -> Itera
 
 def bars(runs: Iterable[Run]) -> list[Bar]:
     """The bars of the demonstration's figure."""
-    names = {(str(options["name"]), options.get("source", "full")): label for label, options in ENCODINGS}
     out = []
     for run in runs:
-        key = (run.encoding, run.config["encoding"].get("source", "full"))
         group = "homophily " + run.dataset.rpartition("homophily=")[2]
         if run.mean is not None:
-            out.append(Bar(group, names[key], run.mean, run.std, panel=run.model))
+            out.append(Bar(group, run.encoding, run.mean, run.std, panel=run.model))
     return out

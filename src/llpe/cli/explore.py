@@ -126,7 +126,7 @@ def encode(
     Examples:
       llpe encode cora -o cora.npz
       llpe encode my-graph.npz -o pe.safetensors --encoding lpe-fk k=32
-      llpe encode sbm:n=500 -o pe.pt --dim 32 source=probes probes=32
+      llpe encode sbm:n=500 -o pe.pt --encoding llpe-probes --dim 32 probes=16
       llpe encode cora -o learned.npz --run runs/cora/llpe+mlp/1a2b3c4d
     """
     check_new_file("output", out, ENCODED, replace=force)

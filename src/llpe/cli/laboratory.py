@@ -26,7 +26,6 @@ Request = Annotated[
 ]
 Dataset = Annotated[str | None, typer.Option(metavar="GRAPH", help="A benchmark, a synthetic graph, or a file.")]
 EncodingName = Annotated[str | None, typer.Option("--encoding", metavar="NAME", help="See `llpe list encodings`.")]
-Source = Annotated[str | None, typer.Option(metavar="SOURCE", help="Of llpe: full, ends or probes.")]
 ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="See `llpe list models`.")]
 Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where run folders go.")]
 Workers = Annotated[int | None, typer.Option(help="Splits trained at once; default one per core.")]
@@ -37,7 +36,6 @@ def train(
     request: Request = None,
     dataset: Dataset = None,
     encoding: EncodingName = None,
-    source: Source = None,
     model: ModelName = None,
     runs: Runs = Path("runs"),
     workers: Workers = None,
@@ -49,10 +47,10 @@ def train(
     \b
     Examples:
       llpe train --dataset cora --encoding llpe --model mlp
-      llpe train --dataset sbm:n=2000,homophily=0 --encoding llpe --source probes epochs=300 splits.count=3
+      llpe train --dataset sbm:n=2000,homophily=0 --encoding llpe-probes epochs=300 splits.count=3
       llpe train my-config.toml lr=0.05
     """
-    config = _config(request, dataset, encoding, source, model)
+    config = _config(request, dataset, encoding, model)
     loaded = open_graph(config.dataset, data_root)
     try:
         fit = train_with_bars(loaded, config, runs, workers)
@@ -84,7 +82,6 @@ def check(
     request: Request = None,
     dataset: Dataset = None,
     encoding: EncodingName = None,
-    source: Source = None,
     model: ModelName = None,
     workers: Workers = None,
     data_root: DataRoot = None,
@@ -99,7 +96,7 @@ def check(
     """
     from llpe.experiments.estimate import estimate
 
-    config = _config(request, dataset, encoding, source, model)
+    config = _config(request, dataset, encoding, model)
     found = estimate(open_graph(config.dataset, data_root), config, workers=workers)
     if json:
         output.write_json({"config": config.model_dump(), **found})
@@ -189,7 +186,7 @@ def demo(
 
 
 def raw_config(
-    request: list[str] | None, dataset: str | None, encoding: str | None, source: str | None, model: str | None
+    request: list[str] | None, dataset: str | None, encoding: str | None, model: str | None
 ) -> dict[str, Any]:
     """The config that a command line describes, not yet checked."""
     from llpe.experiments import assign, load_config
@@ -209,19 +206,15 @@ def raw_config(
     for section, name in (("encoding", encoding), ("model", model)):
         if name is not None:
             raw[section] = {"name": name} if raw.get(section, {}).get("name") != name else raw[section]
-    if source is not None:
-        raw["encoding"] = raw.get("encoding", {}) | {"source": source}
     search = {"search": raw.pop("search")} if "search" in raw else {}
     return assign(raw, parse_assignments([item for item in items if item not in files])) | search
 
 
-def _config(
-    request: list[str] | None, dataset: str | None, encoding: str | None, source: str | None, model: str | None
-) -> Config:
+def _config(request: list[str] | None, dataset: str | None, encoding: str | None, model: str | None) -> Config:
     """The one experiment that a command line describes."""
     from llpe.experiments import resolve
 
-    raw = raw_config(request, dataset, encoding, source, model)
+    raw = raw_config(request, dataset, encoding, model)
     if "search" in raw:
         raise ValueError("CONFIG must describe one experiment, got a section [search]. Use `llpe search`.")
     return resolve(raw)

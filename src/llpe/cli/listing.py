@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +36,15 @@ def collect(kinds: Sequence[str], root: Path | None) -> dict[str, list[Any]]:
 def encodings() -> list[Row]:
     """Name, what it is, formula and options of each encoding."""
     rows = []
-    for name, kind in ENCODINGS.items():
-        module = inspect.getdoc(sys.modules[kind.__module__]) or ""
+    for name, named in ENCODINGS.items():
+        module = inspect.getdoc(sys.modules[named.kind.__module__]) or ""
         formula = re.search(r"\bP(?:\[v\])? = .*", module)
         rows.append(
             {
                 "name": name,
-                "what": _first_line(kind),
+                "what": ", ".join(filter(None, (_first_line(named.kind), named.form))),
                 "formula": " ".join(formula.group().split()).rstrip(".") if formula else "P = [ ]",
-                "options": _defaults(kind),
+                "options": _defaults(named.options),
             }
         )
     return rows
@@ -89,7 +89,12 @@ def at_hand(benchmark: Benchmark, places: list[Path]) -> bool:
 def synthetic() -> list[Row]:
     """Name, what it is and keys of each generator."""
     return [
-        {"name": name, "what": _first_line(make), "keys": _defaults(make), "example": f"{name}:n=2000,homophily=0"}
+        {
+            "name": name,
+            "what": _first_line(make),
+            "keys": _defaults(inspect.signature(make).parameters),
+            "example": f"{name}:n=2000,homophily=0",
+        }
         for name, make in GENERATORS.items()
     ]
 
@@ -98,10 +103,9 @@ def _first_line(thing: object) -> str:
     return (inspect.getdoc(thing) or "").splitlines()[0].replace("``", "").rstrip(".")
 
 
-def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
+def _defaults(arguments: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """Arguments and their defaults; ``...`` where one must be given."""
-    arguments = inspect.signature(function).parameters.values()
-    return _as_text({each.name: "..." if each.default is each.empty else each.default for each in arguments})
+    return _as_text({name: "..." if each.default is each.empty else each.default for name, each in arguments.items()})
 
 
 def _as_text(options: dict[str, Any]) -> dict[str, Any]:
@@ -113,8 +117,8 @@ def _as_text(options: dict[str, Any]) -> dict[str, Any]:
 def options_line(options: dict[str, Any]) -> str:
     """
     Example:
-        >>> options_line({"dim": "...", "k": 16, "source": "full", "width": None})
-        'dim, k=16, source=full, width=none'
+        >>> options_line({"dim": "...", "k": 16, "start": "heat", "width": None})
+        'dim, k=16, start=heat, width=none'
     """
     parts = []
     for name, value in options.items():

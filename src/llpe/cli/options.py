@@ -39,8 +39,8 @@ def parse_assignments(items: list[str]) -> dict[str, object]:
     Quotes keep a text a text: ``name='1'``. All problems are told at once.
 
     Example:
-        >>> parse_assignments(["k=8", "l1=1e-3", "source=probes", "norm-eps=none", "training.fused=true"])
-        {'k': 8, 'l1': 0.001, 'source': 'probes', 'norm_eps': None, 'training.fused': True}
+        >>> parse_assignments(["k=8", "l1=1e-3", "start=heat", "norm-eps=none", "training.fused=true"])
+        {'k': 8, 'l1': 0.001, 'start': 'heat', 'norm_eps': None, 'training.fused': True}
     """
     found: dict[str, object] = {}
     problems = []

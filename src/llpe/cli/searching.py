@@ -9,7 +9,7 @@ import typer
 
 from llpe.cli import output
 from llpe.cli.commands import app
-from llpe.cli.laboratory import Dataset, EncodingName, ModelName, Request, Runs, Source, Workers, raw_config
+from llpe.cli.laboratory import Dataset, EncodingName, ModelName, Request, Runs, Workers, raw_config
 from llpe.cli.options import DataRoot, Json, open_graph
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ def search(
     request: Request = None,
     dataset: Dataset = None,
     encoding: EncodingName = None,
-    source: Source = None,
     model: ModelName = None,
     trials: Annotated[int | None, typer.Option(help="Different settings to try; default 16, a grid whole.")] = None,
     method: Annotated[str | None, typer.Option(help="tpe or grid.")] = None,
@@ -49,7 +48,7 @@ def search(
     from llpe.experiments import RunFolder, resolve, take_search
     from llpe.experiments import search as run_search
 
-    raw, settings = take_search(_with(raw_config(request, dataset, encoding, source, model), locals()))
+    raw, settings = take_search(_with(raw_config(request, dataset, encoding, model), locals()))
     config = resolve(raw)
     loaded = open_graph(config.dataset, data_root)
     try:

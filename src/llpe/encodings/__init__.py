@@ -1,22 +1,66 @@
-"""The encodings, one file each, behind one interface; and the one table of their names."""
+"""The encodings, one file each, behind one interface; and the one table of their names.
+
+A name stands for a class and, where several stand for the same one, for the options that tell them apart. The same name
+is used everywhere: in configs, commands, tables, figures and run folders.
+"""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from llpe.encodings.base import Encoding
 from llpe.encodings.elastic import ElasticPE
+from llpe.encodings.filtered import FilteredEncoding
 from llpe.encodings.llpe import LLPE
 from llpe.encodings.lpe import LPEEnds, LPEFirst, LPEFull, LPELast
 from llpe.encodings.none import NoEncoding
+from llpe.encodings.probe_llpe import ProbeLLPE
 from llpe.encodings.rwse import RWSE
 from llpe.encodings.san import SANPE
 from llpe.encodings.signnet import SignNet
 
-ENCODINGS: dict[str, type[Encoding]] = {
-    encoding.name: encoding
-    for encoding in (NoEncoding, LPEFirst, LPELast, LPEEnds, LPEFull, ElasticPE, SignNet, SANPE, RWSE, LLPE)
+
+@dataclass(frozen=True)
+class Named:
+    """What a name stands for.
+
+    Attributes:
+        kind: the class.
+        decided: the options of it that the name decides, and that cannot be given with it.
+        form: what they mean, in a few words.
+    """
+
+    kind: type[Encoding]
+    decided: Mapping[str, Any] = field(default_factory=dict)
+    form: str = ""
+
+    @property
+    def options(self) -> dict[str, inspect.Parameter]:
+        """The options that can be given with the name."""
+        known = inspect.signature(self.kind).parameters
+        return {name: each for name, each in known.items() if name not in self.decided}
+
+
+ENCODINGS: dict[str, Named] = {
+    kind.name: Named(kind)
+    for kind in (NoEncoding, LPEFirst, LPELast, LPEEnds, LPEFull, ElasticPE, SignNet, SANPE, RWSE)
+} | {
+    "llpe": Named(LLPE, {"source": "full", "k": None, "scaling": "unit"}, "from all eigenpairs"),
+    "llpe-ends": Named(LLPE, {"source": "ends"}, "from the first and last k eigenpairs"),
+    "llpe-minmax": Named(
+        LLPE, {"source": "full", "k": None, "scaling": "minmax", "start": "uniform", "size": 1.0}, "as published"
+    ),
+    "llpe-probes": Named(ProbeLLPE),
+}
+INSTEAD = {  # of an option, another name
+    ("source", "full"): "llpe",
+    ("source", "ends"): "llpe-ends",
+    ("source", "probes"): "llpe-probes",
+    ("scaling", "unit"): "llpe",
+    ("scaling", "minmax"): "llpe-minmax",
 }
 
 
@@ -24,23 +68,40 @@ def make_encoding(name: str, **options: Any) -> Encoding:
     """Builds an encoding by name.
 
     Args:
-        name: ``none``, ``lpe-fk``, ``lpe-lk``, ``lpe-flk``, ``lpe-full``, ``elastic``, ``signnet``, ``san``, ``rwse``
-            or ``llpe``.
-        options: arguments of its class; an unknown one is refused with the list of those it has.
+        name: ``none``, ``lpe-fk``, ``lpe-lk``, ``lpe-flk``, ``lpe-full``, ``elastic``, ``signnet``, ``san``, ``rwse``,
+            ``llpe``, ``llpe-ends``, ``llpe-minmax`` or ``llpe-probes``.
+        options: arguments of its class but for those that the name decides; an unknown one is refused with the list
+            of those it has.
 
     Example:
         >>> make_encoding("rwse", dim=16, steps=8)
         RWSE(dim=16, steps=8, seed=0)
+        >>> make_encoding("llpe-ends", dim=16, k=8).source
+        'ends'
     """
     if name not in ENCODINGS:
         raise ValueError(f"`name` must be one of {', '.join(ENCODINGS)}, got {name!r}.")
-    known = list(inspect.signature(ENCODINGS[name]).parameters)
-    unknown = [option for option in options if option not in known]
+    named = ENCODINGS[name]
+    unknown = {option: value for option, value in options.items() if option not in named.options}
     if unknown:
-        raise ValueError(f"options of {name!r} must be among {', '.join(known)}, got {', '.join(unknown)}.")
+        raise ValueError(_refusal(name, unknown))
     if "dim" not in options and name != "none":
         raise ValueError(f"`dim` must be given for {name!r}: the number of columns of the encoding.")
-    return ENCODINGS[name](**options)
+    return named.kind(**named.decided, **options)
+
+
+def _refusal(name: str, unknown: dict[str, Any]) -> str:
+    """Why these options cannot be given with a name, and what to do instead."""
+    for option, value in unknown.items():
+        if isinstance(value, str) and (option, value) in INSTEAD:
+            other = INSTEAD[option, value]
+            return f"`{option}` must be left out, got {value!r}: a name says it. Use the encoding {other!r}."
+    advice = ""
+    for option in unknown:
+        others = [other for other, named in ENCODINGS.items() if option in named.options]
+        advice += f" `{option}` is an option of {', '.join(others)}." if others else ""
+    known = ", ".join(ENCODINGS[name].options)
+    return f"options of {name!r} must be among {known}, got {', '.join(unknown)}.{advice}"
 
 
 __all__ = [
@@ -50,11 +111,14 @@ __all__ = [
     "SANPE",
     "ElasticPE",
     "Encoding",
+    "FilteredEncoding",
     "LPEEnds",
     "LPEFirst",
     "LPEFull",
     "LPELast",
+    "Named",
     "NoEncoding",
+    "ProbeLLPE",
     "SignNet",
     "make_encoding",
 ]

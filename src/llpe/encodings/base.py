@@ -43,7 +43,7 @@ class Encoding(nn.Module, ABC):
         reference: where the encoding comes from.
     """
 
-    name: ClassVar[str]
+    name: str
     invariances: frozenset[str] = frozenset()
     from_spectrum: ClassVar[bool] = False
     graph_parts: ClassVar[frozenset[str]] = frozenset()

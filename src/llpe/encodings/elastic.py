@@ -60,7 +60,7 @@ class ElasticPE(LinearEncoding):
 def potentials(graph: Graph) -> np.ndarray:
     """E_ij = L⁺_ij − L⁺_jj, shape (num_nodes, num_nodes), float64."""
     n = graph.num_nodes
-    require_memory(24 * n**2, f"the potentials of {n} nodes", "Use an encoding without an n×n matrix, e.g. 'llpe'.")
+    require_memory(24 * n**2, f"the potentials of {n} nodes", "Use an encoding without an n×n matrix: 'llpe-probes'.")
     matrix = laplacian(graph, "comb")
     out = np.zeros((n, n))
     for nodes in graph.component_nodes:

@@ -36,7 +36,7 @@ from llpe.encodings import ENCODINGS, Encoding, make_encoding
 from llpe.models import VARIANTS, Classifier, backbone_options
 
 # Keys that were added later, with the value that leaves all as it was.
-LATER = (("training", "batch", None), ("encoding", "rows", "plain"), ("encoding", "size", 1.0))
+LATER = (("training", "batch", None),)
 
 
 class ConfigError(ValueError):
@@ -157,7 +157,7 @@ def resolve(raw: dict[str, Any]) -> Config:
         _check_dataset(raw["dataset"], problems)
     if problems or config is None or encoding is None:
         raise ConfigError(list(dict.fromkeys(problems)))
-    names = inspect.signature(type(encoding)).parameters
+    names = ENCODINGS[config.encoding.name].options
     options = {"name": config.encoding.name} | {name: getattr(encoding, name) for name in names}
     if config.encoding.name == "none":
         options = {"name": "none", "dim": config.encoding.dim}
@@ -239,7 +239,7 @@ def _options_of(section: str, raw: dict[str, Any]) -> list[str]:
     known = list(SECTIONS[section].model_fields)
     name = raw[section].get("name") if isinstance(raw.get(section), dict) else None
     if section == "encoding":
-        known += list(inspect.signature(ENCODINGS.get(name or "llpe", ENCODINGS["llpe"])).parameters)
+        known += ENCODINGS.get(name or "llpe", ENCODINGS["llpe"]).options
     if section == "model":
         with contextlib.suppress(ValueError):
             known += list(backbone_options(name or "mlp"))
@@ -247,7 +247,10 @@ def _options_of(section: str, raw: dict[str, Any]) -> list[str]:
 
 
 def _homes(key: str, raw: dict[str, Any]) -> list[str]:
-    return [section for section in SECTIONS if key != "name" and key in _options_of(section, raw)]
+    """The sections that have a key; an option of other encodings than the named one is left to its check."""
+    homes = [section for section in SECTIONS if key != "name" and key in _options_of(section, raw)]
+    others = (inspect.signature(each.kind).parameters for each in ENCODINGS.values())
+    return homes or ["encoding"] * any(key in options for options in others)
 
 
 def _keys(raw: dict[str, Any]) -> list[str]:

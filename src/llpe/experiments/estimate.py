@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, sparse_features
-from llpe.encodings import LLPE, Encoding
+from llpe.encodings import Encoding, ProbeLLPE
 from llpe.experiments.config import Config
 from llpe.experiments.engine import plan, using_threads
 from llpe.experiments.train import make_optimiser
@@ -71,24 +72,17 @@ def estimate(dataset: NodeDataset, config: Config, *, workers: int | None = None
 
 
 def _fixed_bytes(n: int, encoding: Encoding) -> int:
-    columns = {
-        "none": 0,
-        "lpe-fk": getattr(encoding, "k", 0),
-        "lpe-lk": getattr(encoding, "k", 0),
-        "lpe-flk": 2 * (getattr(encoding, "k", 0) or 0),
-        "signnet": 2 * (getattr(encoding, "k", 0) or 0),
-        "san": 3 * (getattr(encoding, "k", 0) or 0),
-        "rwse": getattr(encoding, "steps", 0),
-    }
-    if isinstance(encoding, LLPE):
-        return 4 * n * encoding.order * (encoding.probes or 1)
-    return 4 * n * int(columns.get(encoding.name, n) or 0)
+    """float32 numbers, as many as the encoding says it keeps: a product such as n × 2k."""
+    numbers = 1
+    for times, name in re.findall(r"(\d*)(\w*)(?: × |$)", encoding.keeps):
+        numbers *= int(times or 1) * (n if name == "n" else getattr(encoding, name) if name else 1)
+    return 4 * numbers
 
 
 def _preparation(dataset: NodeDataset, encoding: Encoding) -> tuple[float, str, int]:
     """(seconds, in words, bytes at the peak) of `prepare`; much less if the cache has it."""
     n = dataset.num_nodes
-    if encoding.name in ("lpe-full", "elastic") or (isinstance(encoding, LLPE) and encoding.source == "full"):
+    if encoding.cost.startswith("O(n³)"):
         size = min(n, 500)
         matrix = np.random.default_rng(0).standard_normal((size, size))
         start = time.perf_counter()
@@ -98,7 +92,7 @@ def _preparation(dataset: NodeDataset, encoding: Encoding) -> tuple[float, str, 
     start = time.perf_counter()
     probe_features(graph, order=4, probes=4)
     product = (time.perf_counter() - start) / 16
-    if isinstance(encoding, LLPE) and encoding.probes is not None:
+    if isinstance(encoding, ProbeLLPE):
         size = 4 * n * encoding.order * encoding.probes
         return product * encoding.order * encoding.probes, "sparse products, less if it is in the cache", 3 * size // 2
     if encoding.name == "rwse":

@@ -35,7 +35,7 @@ import llpe
 from llpe.chebyshev import density
 from llpe.data import NodeDataset, Split
 from llpe.data.files import READERS
-from llpe.encodings import LLPE, Encoding
+from llpe.encodings import Encoding, FilteredEncoding
 from llpe.experiments.config import Config, ConfigError, differences, dump_toml, load_config, resolve
 from llpe.experiments.traces import label_moments
 from llpe.experiments.train import Outcome
@@ -137,7 +137,7 @@ class RunFolder:
 
     def _write_filters(self, path: Path, outcome: Outcome) -> None:
         encoding = self.config.make_encoding()
-        if isinstance(encoding, LLPE) and outcome.state is not None:
+        if isinstance(encoding, FilteredEncoding) and outcome.state is not None:
             encoding.theta.data = outcome.state["encoding.theta"]
             grid = torch.linspace(0, 2, GRID)
             with torch.no_grad():

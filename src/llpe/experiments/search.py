@@ -139,10 +139,7 @@ class _Hunt:
         self.raw = raw | {"training": raw.get("training", {}) | {"patience": patience}}
         self.dataset, self.settings, self.workers, self.tell = dataset, settings, workers, on_progress
         self.base = resolve(self.raw).model_copy(update={"data": dataset.fingerprint})
-        encoding = self.base.encoding
-        own = (getattr(encoding, name, None) for name in ("source", "scaling"))
-        preset = space_of(settings.preset, encoding.name, *own)
-        self.space = replaced(preset, settings.space)
+        self.space = replaced(space_of(settings.preset, self.base.encoding.name), settings.space)
         self._check_space()
         self.size = math.prod(len(choices) for choices in self.space.values())
         whole = self.size if settings.method == "grid" else 16

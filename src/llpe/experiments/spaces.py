@@ -19,8 +19,8 @@ _RATES = [0.05, 0.01, 0.005, 0.001]
 _NEIGHBOURS = [8, 16, 32, 64, 128, 256, 512]
 
 
-def space_of(preset: str, encoding: str, source: str | None = None, scaling: str | None = None) -> Space:
-    """The choices of a preset for one encoding (for ``llpe`` also its source and scaling).
+def space_of(preset: str, encoding: str) -> Space:
+    """The choices of a preset for one encoding.
 
     Example:
         >>> space_of("paper", "rwse")["steps"], space_of("authors", "llpe")["order"]
@@ -28,7 +28,7 @@ def space_of(preset: str, encoding: str, source: str | None = None, scaling: str
     """
     if preset not in PRESETS:
         raise ValueError(f"`preset` must be one of {', '.join(PRESETS)}, got {preset!r}.")
-    own = _llpe(preset, source, scaling) if encoding == "llpe" else _encoding(encoding)
+    own = _llpe(preset, encoding) if encoding in ("llpe", "llpe-ends", "llpe-minmax") else _encoding(encoding)
     shared = _training(preset)
     if encoding in ("san", "signnet"):  # they have layers of their own
         shared = {f"model.{key}" if key in ("hidden", "layers") else key: each for key, each in shared.items()}
@@ -54,20 +54,20 @@ def _encoding(encoding: str) -> Space:
         return {"k": [8, 16, 32]}
     if encoding in ("lpe-fk", "lpe-flk", "lpe-lk", "signnet"):
         return {"k": _NEIGHBOURS}
+    if encoding == "llpe-probes":  # ours: the filters are shared by all probes, dim = probes × filters
+        widths = [[32, 128], [64, 128], [64, 256], [128, 256], [256, 512]]
+        return {"order": [16, 32, 64], "probes,dim": widths, "size": [0.1, 1.0]}
     return {}
 
 
-def _llpe(preset: str, source: str | None, scaling: str | None) -> Space:
-    if source == "probes":  # ours: the filters are shared by all probes, dim = probes × filters; rows have length 1
-        widths = [[32, 128], [64, 128], [64, 256], [128, 256], [256, 512]]
-        return {"order": [16, 32, 64], "probes,dim": widths, "size": [0.1, 1.0]}
+def _llpe(preset: str, encoding: str) -> Space:
     if preset == "authors":
         penalties = [0.01, 0.001, 0.0001, 0.0]
         return {"encoding.dim": [64, 128], "order": [64, 128], "l1,l2": [[c, c] for c in penalties]}
     own: Space = {"order": [64, 128], "l1": [0.001, 0.0001, 0.0]}
-    if scaling != "minmax":  # ours: as published, the size of the eigenvectors is what min-max scaling makes of it
+    if encoding != "llpe-minmax":  # ours: as published, the size is what min-max scaling makes of it
         own |= {"size": [1.0, 10.0]}
-    return own | {"k": [64, 128, 256, 512]} if source == "ends" else own
+    return own | {"k": [64, 128, 256, 512]} if encoding == "llpe-ends" else own
 
 
 def replaced(space: Space, own: Space) -> Space:
