@@ -10,7 +10,7 @@ import numpy as np
 from apart import Work, measured
 from rows import Row, Size, amount, duration, limit_row
 
-from llpe import LLPE
+from llpe import ProbeLLPE
 from llpe.data import sbm
 
 ORDER, PROBES = 16, 32
@@ -42,7 +42,7 @@ def _share(point: Row) -> float:
 
 
 def prepare(n: int) -> Work:
-    encoding = LLPE(2 * PROBES, order=ORDER, source="probes", probes=PROBES)
+    encoding = ProbeLLPE(2 * PROBES, order=ORDER, probes=PROBES)
     encoding.prepare(sbm(200), cache=False)
     data = sbm(n, blocks=10, degree=10, homophily=0.8)
     name = encoding.attribute("basis")

@@ -11,7 +11,7 @@ from reference import eigendecomposition
 from rows import Row, Size, against, duration, row, seconds
 from torch import Tensor
 
-from llpe import LLPE, Graph
+from llpe import Graph, ProbeLLPE
 from llpe.data import sbm
 from llpe.sparse import multiply, torch_csr
 
@@ -43,7 +43,7 @@ def prepare(size: Size) -> Iterator[Row]:
 
 
 def with_probes(name: str) -> Work:
-    encoding = LLPE(PROBES, order=ORDER, source="probes", probes=PROBES)
+    encoding = ProbeLLPE(PROBES, order=ORDER, probes=PROBES)
     encoding.prepare(sbm(200), cache=False)
     data = load(name)[0].data
     return Work(lambda: encoding.prepare(data, cache=False))

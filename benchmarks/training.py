@@ -105,7 +105,7 @@ def epoch_times(dataset: NodeDataset, cache: Cache, *, epochs: int) -> tuple[Epo
     """Ours and the reference's, each the median over ``epochs``."""
     spectrum = full_spectrum(Graph.from_data(dataset.data), cache=cache)
     raw = {
-        "encoding": {"dim": DIM, "order": ORDER, "scaling": "minmax", "l1": PENALTY, "l2": PENALTY},
+        "encoding": {"name": "llpe-minmax", "dim": DIM, "order": ORDER, "l1": PENALTY, "l2": PENALTY},
         "training": {"epochs": epochs, "patience": epochs},
     }
     config = resolve({"dataset": dataset.name, **raw})

@@ -6,7 +6,7 @@ A linear classifier on the encoding alone, no features: 60 % of the nodes to lea
 import torch
 from torch import nn
 
-from llpe import LLPE, Encoding, make_encoding
+from llpe import Encoding, make_encoding
 from llpe.data.synthetic import sbm
 
 
@@ -30,9 +30,9 @@ def main() -> None:
     encodings = {
         "lpe-fk, first 16 eigenvectors": lambda: make_encoding("lpe-fk", dim=16, k=16),
         "lpe-flk, first and last 16": lambda: make_encoding("lpe-flk", dim=16, k=16),
-        "llpe, full spectrum": lambda: LLPE(16),
-        "llpe, ends": lambda: LLPE(16, source="ends", k=16),
-        "llpe, probes (no eigenvectors)": lambda: LLPE(16, source="probes", probes=8),
+        "llpe, full spectrum": lambda: make_encoding("llpe", dim=16),
+        "llpe-ends, first and last 16": lambda: make_encoding("llpe-ends", dim=16, k=16),
+        "llpe-probes, no eigenvectors": lambda: make_encoding("llpe-probes", dim=16, probes=8),
     }
     graphs = {h: sbm(n=2000, blocks=2, degree=10, homophily=h) for h in (0.0, 1.0)}
     print(f"{'encoding':34}" + "".join(f"homophily {h:<8g}" for h in graphs))

@@ -7,7 +7,7 @@ with these settings, it does not: see docs/log.md.
 
 import sys
 
-from llpe import LLPE, make_encoding
+from llpe import ProbeLLPE, make_encoding
 from llpe.data import load_graph
 from llpe.experiments import fit
 
@@ -15,10 +15,10 @@ from llpe.experiments import fit
 def main() -> None:
     dataset = load_graph(sys.argv[1] if len(sys.argv) > 1 else "sbm:n=600,blocks=4,homophily=0.8")
     print(dataset)
-    for encoding in (make_encoding("none"), LLPE(128, source="probes", probes=64, order=16)):
+    for encoding in (make_encoding("none"), ProbeLLPE(128, probes=64, order=16)):
         settings = {"layers": 1, "dropout": 0.5, "weight_decay": 0.005, "epochs": 100}
         result = fit(dataset, encoding=encoding, model="mlp", splits=3, **settings)
-        print(f"{encoding.name:6} test {dataset.metric} {result.mean_test:.1%} ± {result.std_test:.1%}", flush=True)
+        print(f"{encoding.name:11} test {dataset.metric} {result.mean_test:.1%} ± {result.std_test:.1%}", flush=True)
 
 
 if __name__ == "__main__":

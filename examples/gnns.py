@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import ChebConv, FAConv
 
-from llpe import LLPE, make_encoding
+from llpe import ProbeLLPE, make_encoding
 from llpe.data import load_graph
 from llpe.experiments import fit
 
@@ -45,12 +45,12 @@ def main() -> None:
     dataset = load_graph(sys.argv[1] if len(sys.argv) > 1 else "sbm:n=400,homophily=0.2")
     print(dataset)
     for model in (FAGCN, Cheb):
-        for encoding in (make_encoding("none"), LLPE(32, source="probes", probes=16, order=32)):
+        for encoding in (make_encoding("none"), ProbeLLPE(32, probes=16, order=32)):
             torch.manual_seed(0)
             backbone = model(HIDDEN + encoding.dim)
             result = fit(dataset, encoding=encoding, model=backbone, hidden=HIDDEN, splits=3, epochs=60)
             mean, spread = result.mean_test, result.std_test
-            print(f"{model.__name__:6} + {encoding.name:5} test {dataset.metric} {mean:.1%} ± {spread:.1%}", flush=True)
+            print(f"{model.__name__:6} + {encoding.name:11} test {dataset.metric} {mean:.1%} ± {spread:.1%}", flush=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else make_up(Path("made-up-graph"))
     dataset = load_file(folder)
     print(dataset, *dataset.notes, sep="\n")
-    result = fit(dataset, encoding="llpe", source="probes", dim=32, probes=16, model="mlp", splits=3, epochs=100)
+    result = fit(dataset, encoding="llpe-probes", dim=32, probes=16, model="mlp", splits=3, epochs=100)
     print(f"test accuracy {result.mean_test:.1%} ± {result.std_test:.1%} over three random splits")
 
     with (folder / "nodes.csv").open(newline="") as file:

@@ -245,12 +245,9 @@ def test_every_form_has_the_name_that_makes_it():
 
 
 def test_the_defaults_of_probes_fit_together():
-    assert [(e.probes, e.theta.size(1)) for e in map(ProbeLLPE, (1, 48, 64, 128))] == [
-        (1, 1),
-        (48, 1),
-        (64, 1),
-        (64, 2),
-    ]
+    for dim, probes, filters in ((1, 1, 1), (48, 48, 1), (64, 64, 1), (128, 64, 2)):
+        encoding = ProbeLLPE(dim)
+        assert (encoding.probes, encoding.theta.size(1)) == (probes, filters)
 
 
 FORMS = {"llpe": {}, "llpe-ends": {}, "llpe-probes": {"probes": 16}}

@@ -51,7 +51,7 @@ def test_prepare_does_what_the_encoding_does(name: str) -> None:
     assert set(out.keys()) == set(direct.keys()) > keys
     assert all(torch.equal(out[key], direct[key]) for key in set(out.keys()) - {"num_nodes"})
     encoding.eval()
-    assert torch.equal(encoding(out), encoding(direct))
+    torch.testing.assert_close(encoding(out), encoding(direct))  # BLAS rounds by where in memory a matrix begins
 
 
 def test_prepare_passes_its_cache_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

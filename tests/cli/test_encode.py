@@ -58,8 +58,8 @@ def test_every_encoding_can_be_written(llpe, tmp_path, name):
 
 
 def test_llpe_with_64_columns_is_the_default(llpe, tmp_path):
-    document = json.loads(llpe("encode", GRAPH, "-o", tmp_path / "a.npz", "--json", "source=probes").stdout)
-    assert document["encoding"].startswith("LLPE(dim=64, order=64, source='probes'")
+    document = json.loads(llpe("encode", GRAPH, "-o", tmp_path / "a.npz", "--json").stdout)
+    assert document["encoding"].startswith("LLPE(dim=64, order=64, source='full'")
     document = json.loads(llpe("encode", GRAPH, "-o", tmp_path / "b.npz", "--json", "dim=32", "l1=0.1").stdout)
     assert document["encoding"].startswith("LLPE(dim=32")
     assert {"basis", "terms"} <= set(document["tensors"])

@@ -21,7 +21,7 @@ def test_list_shows_everything(llpe):
     for name in (*ENCODINGS, *BACKBONES, *PYG_MODELS, *BENCHMARKS, "sbm", "pa"):
         assert name in text
     assert "P = U·W, W = T(λ̃)·Θ" in text
-    assert "dim, order=64, source=full, k=none" in text
+    assert "dim, order=64, k=none, scaling=unit" in text
     assert "sbm:n=2000,homophily=0" in text
 
 
@@ -198,7 +198,7 @@ def test_cache_is_listed_and_cleared(llpe, tmp_path):
     assert document["entries"][0]["unused_seconds"] < 60
     lines = llpe("cache").stdout.splitlines()
     assert lines[0].split() == ["kind", "what", "graph", "size", "unused", "for"]
-    assert any("llpe order=64, scaling=unit, seed=0, source=full" in line for line in lines)
+    assert any("llpe order=64, scaling=unit, seed=0" in line for line in lines)
     assert lines[-1].startswith("2 entries, ")
     assert llpe("cache", "--clear").stdout.startswith("removed 2 entries (")
     assert json.loads(llpe("cache", "--clear", "--json").stdout) == {"folder": str(folder), "removed": 0, "bytes": 0}

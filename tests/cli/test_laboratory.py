@@ -69,10 +69,12 @@ def test_train_from_a_config_file_with_changes(tmp_path):
     assert 'kind = "random"' in Path(result["run"], "config.toml").read_text()
 
 
-def test_source_is_a_flag(tmp_path):
-    arguments = ["--source", "probes", "probes=4", *SMALL, "--runs", tmp_path, "--json"]
-    result = json.loads(call("train", "--dataset", "sbm:n=80", "--encoding", "llpe", *arguments).stdout)
-    assert 'source = "probes"' in Path(result["run"], "config.toml").read_text()
+def test_the_run_folder_has_the_name_of_the_encoding(tmp_path):
+    arguments = ["--encoding", "llpe-probes", "probes=4", *SMALL, "--runs", tmp_path, "--json"]
+    result = json.loads(call("train", "--dataset", "sbm:n=80", *arguments).stdout)
+    assert "llpe-probes+mlp" in result["run"]
+    assert 'name = "llpe-probes"' in Path(result["run"], "config.toml").read_text()
+    assert Path(result["run"], "split-00", "filters.npz").is_file()
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,11 @@ def test_source_is_a_flag(tmp_path):
         (["train", "--dataset", "sbm:n=80", "--encoding", "lpe"], "`name` must be one of none, lpe-fk"),
         (["train", "--dataset", "sbm:n=80", "--model", "mpl"], "`model` must be one of mlp"),
         (["train", "--dataset", "sbm:n=80", "lr=-1", "epochs=0"], "training.epochs"),
-        (["check", "--dataset", "sbm:n=80", "--source", "middle"], "`source` must be one of 'full'"),
+        (["check", "--dataset", "sbm:n=80", "--source", "probes"], "Use --encoding llpe, llpe-ends or llpe-probes."),
+        (["search", "--dataset", "sbm:n=80", "--source=ends"], "`--source` must be left out"),
+        (["train", "--dataset", "sbm:n=80", "source=ends"], "Use the encoding 'llpe-ends'."),
+        (["encode", "sbm:n=80", "-o", "x.npz", "source=probes"], "Use the encoding 'llpe-probes'."),
+        (["train", "--dataset", "sbm:n=80", "scaling=minmax"], "Use the encoding 'llpe-minmax'."),
         (["predict", "nowhere", "sbm:n=80", "-o", "x.txt"], "must end in one of .csv, .npz"),
         (["predict", "nowhere", "sbm:n=80", "-o", "x.csv"], "must be a run folder"),
     ],
@@ -159,7 +165,7 @@ def test_encode_gives_the_trained_encoding_of_a_run(trained):
 def test_demo_trains_and_draws(tmp_path, monkeypatch):
     monkeypatch.setattr("llpe.cli.demonstration.HOMOPHILIES", (1,))
     result = call("demo", "--runs", tmp_path, "--splits", "1")
-    assert "llpe (source=probes)" in result.stdout
+    assert "llpe-probes" in result.stdout
     assert (tmp_path / "demo.png").stat().st_size > 10_000
 
 

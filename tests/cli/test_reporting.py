@@ -44,7 +44,7 @@ def test_compare_goes_on_where_it_was_and_speaks_json(trained, llpe, monkeypatch
 
 def test_the_usual_encodings_are_compared_on_enough_splits_to_tell(capsys):
     configs = list(quick_configs("sbm:n=100", 100, model="sage", splits=SPLITS))
-    assert [config.encoding.name for config in configs] == ["none", "lpe-fk", "lpe-flk", "rwse", "llpe", "llpe"]
+    assert [config.encoding.name for config in configs] == ["none", "lpe-fk", "lpe-flk", "rwse", "llpe", "llpe-probes"]
     assert {config.model.name for config in configs} == {"sage"}
     assert enough_splits(len(ENCODINGS) - 1) == SPLITS
     assert capsys.readouterr().err == ""
@@ -52,11 +52,10 @@ def test_the_usual_encodings_are_compared_on_enough_splits_to_tell(capsys):
 
 def test_what_is_too_slow_on_a_large_graph_is_left_out_and_said(capsys):
     configs = list(quick_configs("sbm:n=100", 30_000, model="mlp", splits=2))
-    assert [config.encoding.name for config in configs] == ["none", "lpe-fk", "lpe-flk", "llpe"]
-    assert configs[-1].encoding.model_dump()["source"] == "probes"
+    assert [config.encoding.name for config in configs] == ["none", "lpe-fk", "lpe-flk", "llpe-probes"]
     notes = capsys.readouterr().err
     assert "rwse is left out: it is slow beyond 20000 nodes, and this graph has 30000." in notes
-    assert "llpe with all eigenvectors is left out: it is slow beyond 5000 nodes" in notes
+    assert "llpe is left out: it is slow beyond 5000 nodes" in notes
 
 
 def test_report_writes_a_page_about_any_runs(trained, llpe):

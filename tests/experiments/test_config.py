@@ -2,6 +2,7 @@
 
 import pytest
 
+from llpe.encodings import ENCODINGS
 from llpe.experiments import ConfigError, assign, load_config, resolve
 from llpe.experiments.config import differences, dump_toml
 
@@ -14,12 +15,7 @@ def test_every_default_is_spelled_out():
         "name": "llpe",
         "dim": 128,
         "order": 64,
-        "source": "full",
-        "k": None,
-        "probes": None,
         "start": "uniform",
-        "scaling": "unit",
-        "rows": "plain",
         "size": 1.0,
         "l1": 0.0,
         "l2": 0.0,
@@ -37,12 +33,29 @@ def test_the_same_experiment_said_in_two_ways_has_one_hash():
     assert short.hash != resolve({"dataset": SPEC, "training": {"lr": 0.02}}).hash
 
 
-@pytest.mark.parametrize("name", ["none", "lpe-full", "signnet", "llpe"])
+@pytest.mark.parametrize("name", ENCODINGS)
 def test_a_written_config_reads_back_as_the_same(name, tmp_path):
     config = resolve({"dataset": SPEC, "encoding": {"name": name, "dim": 8}, "model": {"name": "gt", "heads": 2}})
     file = tmp_path / "config.toml"
     file.write_text(dump_toml(config))
-    assert resolve(load_config(file)) == config
+    again = resolve(load_config(file))
+    assert again == config
+    assert repr(again.make_encoding()) == repr(config.make_encoding())
+
+
+def test_options_that_a_name_decides_are_not_in_the_config():
+    options = resolve({"dataset": SPEC, "encoding": {"name": "llpe-minmax"}}).encoding.model_dump()
+    assert list(options) == ["name", "dim", "order", "l1", "l2", "seed"]
+    options = resolve({"dataset": SPEC, "encoding": {"name": "llpe-ends", "scaling": "minmax"}}).encoding.model_dump()
+    assert (options["k"], options["scaling"], "source" in options) == (64, "minmax", False)
+
+
+@pytest.mark.parametrize("key", ["source", "encoding.source"])
+def test_options_that_became_names_are_refused_with_the_name(key):
+    with pytest.raises(ConfigError, match=r"encoding: `source` must be left out.* Use the encoding 'llpe-probes'"):
+        resolve(assign({"dataset": SPEC}, {key: "probes"}))
+    with pytest.raises(ConfigError, match=r"encoding: `scaling` must be left out.* Use the encoding 'llpe-minmax'"):
+        resolve(assign({"dataset": SPEC, "encoding": {"name": "llpe"}}, {key.replace("source", "scaling"): "minmax"}))
 
 
 def test_all_problems_are_reported_at_once():
@@ -84,7 +97,7 @@ def test_options_of_the_model_are_checked_with_the_encoding():
 
 def test_an_impossible_encoding_is_refused_with_its_own_words():
     with pytest.raises(ConfigError, match="encoding: `dim` must be probes × filters"):
-        resolve({"dataset": SPEC, "encoding": {"source": "probes", "dim": 33}})
+        resolve({"dataset": SPEC, "encoding": {"name": "llpe-probes", "dim": 66}})
 
 
 def test_plain_keys_find_their_section():

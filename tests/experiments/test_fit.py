@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch_geometric.data import Data
 
-from llpe import LLPE
+from llpe import LLPE, ProbeLLPE
 from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
 from llpe.experiments import ConfigError, RunFolder, fit, load_encoding, predict, resolve, run
 from llpe.experiments import engine as engine_module
@@ -39,11 +39,11 @@ def config_of(spec="sbm:n=120", **changes):
 def test_fit_learns_blocks_and_returns_everything():
     data = sbm(n=300, homophily=1.0, seed=0)
     before = set(data.keys())
-    result = fit(data, splits=2, dim=16, order=32, source="probes", probes=8, epochs=60, lr=0.02)
+    result = fit(data, splits=2, encoding="llpe-probes", dim=16, order=32, probes=8, epochs=60, lr=0.02)
     assert result.mean_test > 0.95
     assert result.predictions.shape == (300,)
     assert torch.allclose(result.probabilities.sum(dim=1), torch.ones(300), atol=1e-5)
-    assert isinstance(result.encoding, LLPE)
+    assert isinstance(result.encoding, ProbeLLPE)
     assert result.encoding(result.data).shape == (300, 16)
     assert len(result.val) == len(result.test) == 2
     assert set(data.keys()) == before

@@ -6,6 +6,7 @@ from importlib import import_module
 import pytest
 
 from llpe.data import load_graph
+from llpe.encodings import ENCODINGS
 from llpe.experiments import ConfigError, SearchConfig, search, take_search
 from llpe.experiments.search import _Hunt
 from llpe.experiments.spaces import PRESETS, assignments, space_of
@@ -167,7 +168,7 @@ def test_the_section_search_is_taken_apart_and_checked():
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("encoding", ["none", "lpe-fk", "rwse", "san", "signnet", "elastic", "lpe-full", "llpe"])
+@pytest.mark.parametrize("encoding", ENCODINGS)
 def test_every_choice_of_a_preset_is_a_valid_config(preset, encoding, graph, tmp_path):
     space = space_of(preset, encoding)
     assert all(space.values())
@@ -177,8 +178,8 @@ def test_every_choice_of_a_preset_is_a_valid_config(preset, encoding, graph, tmp
 
 
 def test_the_published_form_has_no_size_to_choose():
-    assert "size" in space_of("paper", "llpe", "full", "unit")
-    assert "size" not in space_of("paper", "llpe", "full", "minmax")
+    assert "size" in space_of("paper", "llpe")
+    assert "size" not in space_of("paper", "llpe-minmax")
 
 
 def test_joint_choices_are_taken_apart():

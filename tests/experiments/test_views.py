@@ -10,7 +10,7 @@ from llpe.experiments.train import make_task, predict, train_split
 
 RAW = {
     "dataset": "sbm:n=200,homophily=1",
-    "encoding": {"dim": 8, "order": 16, "source": "probes", "probes": 8},
+    "encoding": {"name": "llpe-probes", "dim": 8, "order": 16, "probes": 8},
     "model": {"hidden": 8},
     "training": {"epochs": 12},
     "splits": {"count": 1},

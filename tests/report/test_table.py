@@ -93,13 +93,13 @@ def test_every_model_has_its_table_and_its_scores(make_run, tables):
 
 
 def test_runs_that_differ_in_options_are_told_apart(make_run, tables):
-    make_run("cora", "llpe", name="a", encoding__source="full", training__lr=0.1)
-    make_run("cora", "llpe", name="b", encoding__source="probes", encoding__probes=32, training__lr=0.2)
-    make_run("texas", "llpe", name="c", encoding__source="full", training__lr=0.5)
+    make_run("cora", "llpe", name="a", encoding__start="heat", training__lr=0.1)
+    make_run("cora", "llpe", name="b", encoding__start="step", encoding__order=32, training__lr=0.2)
+    make_run("texas", "llpe", name="c", encoding__start="heat", training__lr=0.5)
     make_run("cora", "none", name="d", training__lr=0.1)
     make_run("texas", "none", name="e", training__lr=0.2)  # tuned for its data set: still one row
     (table,) = tables()
-    assert sorted(row.encoding for row in table.rows) == ["llpe (source=full)", "llpe (source=probes)", "none"]
+    assert sorted(row.encoding for row in table.rows) == ["llpe (start=heat)", "llpe (start=step)", "none"]
 
 
 def test_options_of_the_model_name_the_table_and_others_the_row(make_run, tables):

@@ -25,7 +25,7 @@ def small(monkeypatch):
     block = Block(GRAPH, "mlp", ("none", "lpe-fk", "llpe-minmax", "llpe-probes"))
     monkeypatch.setitem(BLOCKS, "table-small", (block,))
     for options in tables.ENCODINGS.values():
-        monkeypatch.setitem(options, "dim", 64 if options.get("source") == "probes" else 8)
+        monkeypatch.setitem(options, "dim", 64 if options["name"] == "llpe-probes" else 8)
     monkeypatch.setattr(tables, "plan_of", lambda *_: (tables.SearchConfig(trials=1), 3))
     short = {"training": {"epochs": 5}}
     monkeypatch.setattr(tables, "search", lambda data, raw, plan, **rest: search(data, raw | short, plan, **rest))
@@ -36,7 +36,7 @@ def small(monkeypatch):
 def test_every_choice_of_every_plan_is_a_valid_config(budget, num_nodes):
     for cell in {cell for name in BLOCKS for cell in cells_of(name, budget)}:
         plan, splits = tables.plan_of(budget, num_nodes, cell)
-        raw = tables.config_of(cell, tables.ENCODINGS[cell.encoding], splits)
+        raw = tables.config_of(cell, splits)
         for key, choices in plan.space.items():
             for choice in choices:
                 resolve(assign(raw, assignments({key: choice})))

@@ -106,6 +106,7 @@ def _refusal(name: str, unknown: dict[str, Any]) -> str:
 
 __all__ = [
     "ENCODINGS",
+    "INSTEAD",
     "LLPE",
     "RWSE",
     "SANPE",

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import inspect
 import json
 import tomllib
 from pathlib import Path
@@ -32,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from llpe.data import BENCHMARKS, GIANT, load_graph, parse_spec
 from llpe.data.catalogue import benchmark_key
 from llpe.data.synthetic import GENERATORS
-from llpe.encodings import ENCODINGS, Encoding, make_encoding
+from llpe.encodings import ENCODINGS, INSTEAD, Encoding, make_encoding
 from llpe.models import VARIANTS, Classifier, backbone_options
 
 # Keys that were added later, with the value that leaves all as it was.
@@ -247,10 +246,8 @@ def _options_of(section: str, raw: dict[str, Any]) -> list[str]:
 
 
 def _homes(key: str, raw: dict[str, Any]) -> list[str]:
-    """The sections that have a key; an option of other encodings than the named one is left to its check."""
     homes = [section for section in SECTIONS if key != "name" and key in _options_of(section, raw)]
-    others = (inspect.signature(each.kind).parameters for each in ENCODINGS.values())
-    return homes or ["encoding"] * any(key in options for options in others)
+    return homes or ["encoding"] * any(key == option for option, _ in INSTEAD)  # which says what to use instead
 
 
 def _keys(raw: dict[str, Any]) -> list[str]:

@@ -24,11 +24,11 @@ RULES: tuple[Rule, ...] = (
         "a test set of 38 nodes moves by 2.6 points with one node",
     ),
     (
-        lambda r, _: r.encoding in ("llpe", "llpe-minmax"),
+        lambda r, _: r.encoding in ("llpe", "llpe-ends", "llpe-minmax"),
         "the signs and bases of eigenvectors, which LLPE as published depends on, are arbitrary and not the authors'",
     ),
     (
-        lambda r, _: r.encoding == "llpe",
+        lambda r, _: r.encoding in ("llpe", "llpe-ends"),
         "eigenvectors are scaled to unit length, with one direction for each eigenspace, instead of min-max",
     ),
     (

@@ -18,7 +18,7 @@ from llpe.report.grid import Grid
 
 BASELINE = "lpe-fk"
 PUBLISHED = "llpe-minmax"
-OURS = ("llpe", PUBLISHED, "llpe-probes")
+OURS = ("llpe", "llpe-ends", PUBLISHED, "llpe-probes")
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def _spectrum(group: Group) -> str:
             "Low eigenvalues (below 2/3) belong to patterns that neighbours share, high ones (above 4/3) to patterns "
             "that alternate. A filter that weighs all eigenvalues alike has their shares; the energy of filters is h² "
             "times the density of eigenvalues, the mean over splits. It says what an encoding passes on, not what the "
-            "classifier makes of it; heat filters (llpe, probes) begin at both ends.",
+            "classifier makes of it; those of llpe-probes begin at both ends.",
         ),
     ]
     figures = [

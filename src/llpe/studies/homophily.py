@@ -45,7 +45,7 @@ class Sweep:
     Attributes:
         panels: the families of graphs.
         homophilies: the x axis.
-        encodings: the config of each encoding by its label.
+        encodings: the config of each encoding by its name.
         model, training, splits: the rest of the config, the same for all.
         differs: sentences on what is not as in the paper.
     """
@@ -60,18 +60,19 @@ class Sweep:
 
 
 def encodings(*, dim: int, k: int, probes: int) -> dict[str, dict[str, Any]]:
-    """The encodings of RQ1 and ours, by label."""
-    matrix_free = {"source": "probes", "probes": probes}
-    return {
-        "none": {"name": "none"},
-        "lpe-fk": {"name": "lpe-fk", "dim": dim, "k": k},
-        "lpe-lk": {"name": "lpe-lk", "dim": dim, "k": k},
-        "lpe-flk": {"name": "lpe-flk", "dim": dim, "k": k},
-        "lpe-full": {"name": "lpe-full", "dim": dim},
-        "elastic": {"name": "elastic", "dim": dim},
-        "llpe": {"name": "llpe", "dim": dim, "order": 256, "l1": 1e-4},
-        "llpe-probes": {"name": "llpe", "dim": dim, "order": 64, "l1": 1e-4, "start": "uniform", **matrix_free},
-    }
+    """The encodings of RQ1 and ours, by name."""
+    probing = {"probes": probes, "order": 64, "l1": 1e-4, "start": "uniform"}
+    configs: tuple[dict[str, Any], ...] = (
+        {"name": "none"},
+        {"name": "lpe-fk", "dim": dim, "k": k},
+        {"name": "lpe-lk", "dim": dim, "k": k},
+        {"name": "lpe-flk", "dim": dim, "k": k},
+        {"name": "lpe-full", "dim": dim},
+        {"name": "elastic", "dim": dim},
+        {"name": "llpe", "dim": dim, "order": 256, "l1": 1e-4},
+        {"name": "llpe-probes", "dim": dim, **probing},
+    )
+    return {config["name"]: config for config in configs}
 
 
 SMALL = encodings(dim=32, k=8, probes=16)

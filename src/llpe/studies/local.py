@@ -34,7 +34,7 @@ ENCODINGS: dict[str, dict[str, Any]] = {
     "none": {"name": "none"},
     "lpe-fk": {"name": "lpe-fk", "dim": 64, "k": 16},
     "llpe": {"name": "llpe", "dim": 64, "order": 64},
-    "llpe-probes": {"name": "llpe", "dim": 128, "source": "probes", "probes": 64, "order": 16},
+    "llpe-probes": {"name": "llpe-probes", "dim": 128, "probes": 64, "order": 16},
 }
 TRAINING: dict[str, Any] = {"lr": 0.01, "weight_decay": 5e-3}
 

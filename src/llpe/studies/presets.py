@@ -50,7 +50,7 @@ def _searched(cell: Cell, dataset: NodeDataset, preset: str, context: Context) -
     plan, splits = tables.plan_of(context.budget, dataset.num_nodes, cell)
     if preset != "paper":
         plan = SearchConfig(method=plan.method, trials=plan.trials, preset="authors")
-    raw = tables.config_of(cell, tables.ENCODINGS[cell.encoding], splits)
+    raw = tables.config_of(cell, splits)
     found = search(dataset, raw, plan, root=context.runs, workers=context.workers)
     names = {"dataset": cell.dataset, "model": cell.model, "encoding": cell.encoding, "preset": preset}
     for report in load_run(found.run).reports:

@@ -102,7 +102,7 @@ def _results(cells: Mapping[Cell, Scored], command: str) -> Iterator[Result]:
     for cell, each in cells.items():
         test = each.test
         baseline = cells.get(Cell(cell.dataset, cell.model, BASELINE))
-        name = "llpe" if cell.encoding == "llpe-minmax" else cell.encoding
+        name = "llpe" if cell.encoding in ("llpe-minmax", "llpe-ends") else cell.encoding
         paper_mean, paper_std = paper.get(Cell(cell.dataset, cell.model, name), (None, None))
         yield Result(
             cell.dataset,

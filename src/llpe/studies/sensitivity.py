@@ -30,12 +30,8 @@ if TYPE_CHECKING:
 CORA = "giant:cora"
 INSTEAD = "sbm:n=500,homophily=0.1"
 DIM = 128
-PUBLISHED, OURS, PROBES, NONE = "llpe, as published", "llpe", "llpe, probes", "none"
-LINES: dict[str, dict[str, Any]] = {
-    PUBLISHED: {"name": "llpe", "dim": DIM, "scaling": "minmax"},
-    OURS: {"name": "llpe", "dim": DIM},
-    PROBES: {"name": "llpe", "dim": DIM, "source": "probes", "probes": 32},
-}
+NONE = "none"
+STRONG = ("llpe", "llpe-ends", "llpe-probes")
 
 
 @dataclass(frozen=True)
@@ -48,8 +44,7 @@ class Sweep:
         option: of LLPE, the one that varies.
         symbol: the paper's letter for it.
         axis: what the x axis says.
-        fixed: further options of LLPE.
-        lines: which of ``LINES``.
+        lines: the config of each line by its label.
         values: of the option, for each budget.
         log: whether the x axis is logarithmic.
     """
@@ -59,8 +54,7 @@ class Sweep:
     option: str
     symbol: str
     axis: str
-    fixed: dict[str, Any]
-    lines: tuple[str, ...]
+    lines: dict[str, dict[str, Any]]
     values: dict[Budget, tuple[int, ...]]
     log: Literal["", "x"] = ""
 
@@ -74,8 +68,11 @@ SWEEPS = (
         "order",
         "M",
         "order M of the filters",
-        {},
-        (PUBLISHED, OURS, PROBES),
+        {
+            "llpe-minmax": {"name": "llpe-minmax", "dim": DIM},
+            "llpe": {"name": "llpe", "dim": DIM},
+            "llpe-probes": {"name": "llpe-probes", "dim": DIM, "probes": 32},
+        },
         {"quick": (25, 100, 500), "standard": ORDERS, "paper": ORDERS},
     ),
     Sweep(
@@ -84,8 +81,10 @@ SWEEPS = (
         "k",
         "k",
         "eigenpairs k from each end",
-        {"source": "ends"},
-        (PUBLISHED, OURS),
+        {
+            "llpe-ends, scaling=minmax": {"name": "llpe-ends", "dim": DIM, "scaling": "minmax"},
+            "llpe-ends": {"name": "llpe-ends", "dim": DIM},
+        },
         {"quick": (8, 64, 512), "standard": COUNTS, "paper": COUNTS},
         log="x",
     ),
@@ -181,7 +180,7 @@ def _possible(sweep: Sweep, dataset: NodeDataset, context: Context) -> tuple[int
 def _config(sweep: Sweep, setting: Setting, dataset: NodeDataset, cell: Cell) -> dict[str, Any]:
     encoding: dict[str, Any] = {"name": "none"}
     if cell.value is not None:
-        encoding = LINES[cell.line] | sweep.fixed | {sweep.option: cell.value}
+        encoding = sweep.lines[cell.line] | {sweep.option: cell.value}
     return {
         "dataset": dataset.name,
         "encoding": encoding,
@@ -239,7 +238,7 @@ def _figure(sweep: Sweep, setting: Setting, values: Sequence[int], found: dict[C
         points,
         xlabel=sweep.axis,
         ylabel=f"test accuracy of {setting.model['name'].upper()} in %",
-        strong={OURS, PROBES},
+        strong=STRONG,
         log=sweep.log,
     )
     if sweep.log:

@@ -27,13 +27,12 @@ from llpe.report.grid import Grid
 from llpe.report.plots import Point, line_plot
 from llpe.studies.base import Context, Study
 
-FULL = {"name": "llpe", "dim": 64, "order": 64}
 SIGNS, START = "llpe-minmax", "llpe-minmax, other start"
 ARMS: dict[str, dict[str, Any]] = {
-    SIGNS: FULL | {"scaling": "minmax"},
-    "llpe": FULL,
-    "llpe-probes": {"name": "llpe", "dim": 64, "order": 64, "source": "probes", "probes": 32},
-    START: FULL | {"scaling": "minmax"},
+    SIGNS: {"name": "llpe-minmax", "dim": 64, "order": 64},
+    "llpe": {"name": "llpe", "dim": 64, "order": 64},
+    "llpe-probes": {"name": "llpe-probes", "dim": 64, "order": 64, "probes": 32},
+    START: {"name": "llpe-minmax", "dim": 64, "order": 64},
 }
 MODEL: dict[str, Any] = {"name": "mlp", "hidden": 64, "dropout": 0.2}
 TRAINING: dict[str, Any] = {"lr": 0.01, "weight_decay": 5e-3}

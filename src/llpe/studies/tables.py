@@ -1,9 +1,9 @@
 """Tables 1–3: model × encoding × data set, each cell searched on validation and scored over ten splits.
 
 LLPE stands there three times: ``llpe`` is our default (eigenvectors of unit length, one seeded direction for each
-eigenspace), ``llpe-minmax`` is LLPE as published, ``llpe-probes`` needs no eigenvector at all. Cells are computed from
-the cheapest to the dearest, and the files are written anew after each. Processes that share the folder of runs share
-the work: a cell that another is at comes later.
+eigenspace), ``llpe-minmax`` is LLPE as published, ``llpe-probes`` needs no eigenvector at all; on large graphs
+``llpe-ends`` stands for the first two. Cells are computed from the cheapest to the dearest, and the files are written
+anew after each. Processes that share the folder of runs share the work: a cell that another is at comes later.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ ENCODINGS: dict[str, dict[str, Any]] = {
     "signnet": {"name": "signnet", "k": 16},
     "rwse": {"name": "rwse", "steps": 16},
     "llpe": {"name": "llpe"},
-    "llpe-minmax": {"name": "llpe", "scaling": "minmax"},
-    "llpe-probes": {"name": "llpe", "source": "probes", "probes": 64, "dim": 128, "order": 16},
+    "llpe-ends": {"name": "llpe-ends", "k": 128},
+    "llpe-minmax": {"name": "llpe-minmax"},
+    "llpe-probes": {"name": "llpe-probes", "probes": 64, "dim": 128, "order": 16},
 }
-LARGE = {"llpe": {"name": "llpe", "source": "ends", "k": 128}, "llpe-minmax": None}
 BUSY_SECONDS = 10.0  # before looking again at what another process is computing
 LLPE = ("llpe", "llpe-minmax", "llpe-probes")
 TABLE_1 = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "rwse", *LLPE)
 TABLE_1_GT = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "san", "signnet", "rwse", *LLPE)
 TABLE_2 = ("none", "lpe-fk", "san", "signnet", "rwse", *LLPE)  # elastic, the paper's other one, is dear there
-SIZED = ("llpe", "llpe-probes")
+SIZED = ("llpe", "llpe-ends", "llpe-probes")
 SQUARE = ("lpe-full", "elastic")  # a step works on n × n numbers
 MEDIUM = ("tolokers", "computers", "amazon-ratings", "cora-full")
 FEW = ("none", "lpe-fk", "elastic", *LLPE)
@@ -68,7 +68,7 @@ BLOCKS: dict[str, tuple[Block, ...]] = {
         *(Block(name, "gt", (), (*TABLE_2, "elastic")) for name in MEDIUM),
     ),
     "table-large": tuple(
-        Block(name, "sage", ("none", "lpe-fk", "llpe", "llpe-probes")) for name in ("penn94", "questions")
+        Block(name, "sage", ("none", "lpe-fk", "llpe-ends", "llpe-probes")) for name in ("penn94", "questions")
     ),
 }
 TITLES = {
@@ -144,7 +144,7 @@ def run_table(name: str, context: Context) -> list[Path]:
         busy = []
         for cell in context.track(todo, name, str):
             try:
-                found = _compute(cell, data[cell.dataset], name, context)
+                found = _compute(cell, data[cell.dataset], context)
             except BusyError:
                 busy.append(cell)
                 continue
@@ -157,18 +157,17 @@ def run_table(name: str, context: Context) -> list[Path]:
     return written
 
 
-def config_of(cell: Cell, encoding: dict[str, Any], splits: int) -> dict[str, Any]:
+def config_of(cell: Cell, splits: int) -> dict[str, Any]:
     """The config whose settings are searched."""
-    model = {"name": cell.model}
+    encoding, model = ENCODINGS[cell.encoding], {"name": cell.model}
     return {"dataset": cell.dataset, "encoding": encoding, "model": model, "splits": {"count": splits}}
 
 
-def _compute(cell: Cell, dataset: NodeDataset | None, table: str, context: Context) -> Found | None:
+def _compute(cell: Cell, dataset: NodeDataset | None, context: Context) -> Found | None:
     assert dataset is not None
     settings, splits = plan_of(context.budget, dataset.num_nodes, cell)
-    options = (LARGE if table == "table-large" else {}).get(cell.encoding) or ENCODINGS[cell.encoding]
     try:
-        return search(dataset, config_of(cell, options, splits), settings, root=context.runs, workers=context.workers)
+        return search(dataset, config_of(cell, splits), settings, root=context.runs, workers=context.workers)
     except BusyError:
         raise
     except (RuntimeError, MemoryError) as error:
