@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from llpe.encodings.base import Encoding
+from llpe.encodings.concat import Concat
 from llpe.encodings.elastic import ElasticPE
 from llpe.encodings.llpe import LLPE
 from llpe.encodings.lpe import LPEEnds, LPEFirst, LPEFull, LPELast
@@ -48,6 +49,7 @@ __all__ = [
     "LLPE",
     "RWSE",
     "SANPE",
+    "Concat",
     "ElasticPE",
     "Encoding",
     "LPEEnds",
