@@ -145,10 +145,9 @@ def test_declared_invariances_hold_and_undeclared_ones_fail(case, monkeypatch):
     before = encoding(encoding.prepare(data, cache=False))
     for invariance, change in (("sign", _flip), ("basis", _rotate)):
         with monkeypatch.context() as patch:
-            for module in ("lpe", "signnet", "san", "llpe"):
+            for module in ("functional", *(f"encodings.{name}" for name in ("lpe", "signnet", "san", "llpe"))):
                 for name in ("end_spectrum", "full_spectrum"):
-                    target = f"llpe.encodings.{module}.{name}"
-                    _patch(patch, target, change)
+                    _patch(patch, f"llpe.{module}.{name}", change)
             after = encoding(encoding.prepare(data, cache=False))
         same = torch.allclose(before, after, atol=1e-4)
         assert same == (invariance in encoding.invariances), invariance
@@ -241,15 +240,68 @@ def test_repr_shows_every_argument(case):
         assert f"{name}=" in repr(encoding)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case != "none"])
-def test_unprepared_and_changed_data_are_refused(case):
+@pytest.mark.parametrize("case", CASES)
+def test_an_unprepared_graph_is_prepared_once_where_it_is(case, monkeypatch):
+    encoding, data = build(case), tiny("grid")
+    prepared = build(case).prepare(data)
+    assert torch.equal(encoding(data), build(case)(prepared))
+    assert set(data.keys()) == set(prepared.keys())
+    monkeypatch.setattr(encoding, "compute", None)  # so that a second time would fail
+    monkeypatch.setattr("llpe.encodings.base.fetch", None)
+    assert torch.equal(encoding(data), build(case)(prepared))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("part", "got"), [("edge_index", "no edges"), ("n_id", "a sample")])
+def test_a_part_of_an_unprepared_graph_is_refused(case, part, got):
+    data = tiny("grid")
+    data[part] = None if part == "edge_index" else torch.arange(12)
+    with pytest.raises(ValueError, match=rf"`data` must be a whole graph or prepared .* got {got} and no attribute"):
+        build(case)(data)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_changed_graph_is_refused(case):
     encoding = build(case)
-    with pytest.raises(ValueError, match=r"`data` must be prepared by this encoding, got no attribute"):
-        encoding(tiny("grid"))
     data = encoding.prepare(tiny("grid"))
     data.num_nodes = 13
     with pytest.raises(ValueError, match=r"must have a row for each of 13 nodes, got 12.*has changed"):
         encoding(data)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["prepare", "forward"])
+@pytest.mark.parametrize("features", [True, False], ids=["x", "no x"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_prepared_batch_is_the_batch_of_prepared_graphs(case, features, late):
+    graphs = [tiny(name) for name in ("path", "no-edges", "grid")]
+    for graph in graphs:
+        if features:
+            graph.x = torch.randn(graph.num_nodes, 2, dtype=torch.float64)
+    one, two = build(case), build(case)
+    expected = Batch.from_data_list([one.prepare(graph) for graph in graphs])
+    batch = Batch.from_data_list(graphs)
+    batch.extra = torch.ones(3)  # what came after batching stays
+    before, slices = set(batch.keys()), set(batch._slice_dict)
+    if late:
+        assert torch.equal(two(batch), one(expected))
+    else:
+        prepared = two.prepare(batch)
+        assert (set(batch.keys()), set(batch._slice_dict)) == (before, slices)  # the input is left as it was
+        batch = prepared
+    assert set(batch.keys()) == {*expected.keys(), "extra"}
+    pairs = [(batch, expected), (batch._slice_dict, expected._slice_dict), (batch._inc_dict, expected._inc_dict)]
+    for mine, theirs in [*pairs, *zip(batch.to_data_list(), expected.to_data_list(), strict=True)]:
+        for name in theirs.keys():  # noqa: SIM118
+            assert torch.equal(torch.as_tensor(mine[name]), torch.as_tensor(theirs[name])), name
+    assert torch.equal(two(batch), one(expected))
+    assert torch.equal(two.penalty(batch), one.penalty(expected))
+
+
+@pytest.mark.parametrize("name", ["lpe-full", "elastic"])
+def test_a_batch_of_graphs_of_different_sizes_needs_a_width(name):
+    batch = Batch.from_data_list([tiny("path"), tiny("grid")])
+    with pytest.raises(ValueError, match=rf"graphs of equal size for '{name}', got .* \[5, 5\], \[12, 12\].* `width`"):
+        make_encoding(name, dim=4).prepare(batch)
 
 
 def test_two_encodings_with_other_arguments_live_on_one_graph():

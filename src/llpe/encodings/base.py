@@ -154,11 +154,11 @@ class Encoding(nn.Module, ABC):
 
     def _prepare_late(self, data: Data, name: str) -> None:
         """Writes the fixed part onto ``data`` itself, unless that is a part of a graph or nothing with edges."""
-        sampled = "n_id" in data  # as PyG's loaders name the nodes they have drawn
-        if sampled or (data.edge_index is None and "adj_t" not in data):
+        got = "a sample" if "n_id" in data else "no edges"  # PyG's loaders number the nodes they have drawn in n_id
+        if "n_id" in data or (data.edge_index is None and "adj_t" not in data):
             raise ValueError(
-                f"`data` must be a whole graph or prepared by this encoding, got {'a sample' if sampled else 'no edges'} "
-                f"and no attribute {name!r}. Call data = encoding.prepare(data) on the whole graph, before rows are "
+                f"`data` must be a whole graph or prepared by this encoding, got {got} and no "
+                f"attribute {name!r}. Call data = encoding.prepare(data) on the whole graph, before rows are "
                 f"taken, with the same arguments: {self!r}."
             )
         self._attach(data, [Graph.from_data(graph) for graph in _graphs(data)], cache=True)
