@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.stats import ortho_group
 from torch_geometric.data import Batch, Data
 
 import llpe.probes
-from llpe import make_encoding, tiny
+from llpe import Concat, make_encoding, tiny
 from llpe.encodings import ENCODINGS, Encoding
 from llpe.graph import TINY
 
@@ -31,11 +32,16 @@ CASES = {
     "llpe probes": {"dim": 8, "order": 12, "source": "probes", "probes": 4},
     "llpe minmax": {"dim": 8, "order": 12, "scaling": "minmax"},
     "llpe heat": {"dim": 8, "order": 12, "start": "heat"},
+    "concat": {"encodings": ["lpe-fk", "signnet", "rwse"]},
 }
+BRANCHES_ON_TENSORS = "llpe"  # cases that begin so are not traced yet
+TRACED = [case for case in CASES if not case.startswith(BRANCHES_ON_TENSORS)]
 pytestmark = pytest.mark.filterwarnings("ignore::llpe.GraphWarning")
 
 
 def build(case: str, **more) -> Encoding:
+    if case == "concat":
+        return Concat([build(each, **more) for each in CASES[case]["encodings"]]).eval()
     return make_encoding(case.split()[0], **(CASES[case] | more)).eval()
 
 
@@ -44,7 +50,7 @@ def fixed_part(data: Data, before: Data) -> dict[str, torch.Tensor]:
 
 
 def test_every_encoding_has_a_case():
-    assert {case.split()[0] for case in CASES} == set(ENCODINGS)
+    assert {case.split()[0] for case in CASES} == {*ENCODINGS, "concat"}
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -409,3 +415,78 @@ def test_san_flips_signs_in_training_only():
 def test_bad_arguments_are_refused(name, options, words):
     with pytest.raises(ValueError, match=words):
         make_encoding(name, **options)
+
+
+# --- torch.compile, torch.export, the meta device ---------------------------------------------------------------------
+
+
+def with_features(case):
+    data = tiny("grid")
+    data.x = torch.ones(12, 2)
+    return build(case).prepare(data)
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["training", "eval"])
+@pytest.mark.parametrize("case", TRACED)
+def test_compiles_without_a_graph_break(case, training):
+    torch.compiler.reset()
+    encoding, data = build(case).train(training), with_features(case)
+    encoding.meet(data)
+    torch.manual_seed(0)
+    result = torch.compile(encoding, fullgraph=True, backend="eager")(data)
+    torch.manual_seed(0)
+    assert torch.allclose(result, encoding(data), atol=1e-6)
+    if result.requires_grad:
+        result.square().sum().backward()
+        assert all(parameter.grad is not None for parameter in encoding.parameters())
+    penalty = torch.compile(encoding.penalty, fullgraph=True, backend="eager")(data)
+    assert torch.allclose(penalty, encoding.penalty(data))
+
+
+@pytest.mark.parametrize("case", ["signnet", "san"])
+def test_many_rows_compile_too(case, monkeypatch):
+    """Where eager mode takes them in chunks."""
+    torch.compiler.reset()
+    monkeypatch.setattr(f"llpe.encodings.{case}.CHUNK_ENTRIES", 1)
+    encoding, data = build(case), with_features(case)
+    result = torch.compile(encoding, fullgraph=True, backend="eager")(data)
+    assert torch.allclose(result, encoding(data), atol=1e-6)
+
+
+class FromTensors(torch.nn.Module):
+    """What torch.export wants: tensors in, a tensor out."""
+
+    def __init__(self, encoding):
+        super().__init__()
+        self.encoding = encoding
+
+    def forward(self, fixed):
+        return self.encoding(Data(**fixed))
+
+
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "not strict"])
+@pytest.mark.parametrize("case", TRACED)
+def test_exports_for_any_number_of_rows(case, strict):
+    torch.compiler.reset()
+    encoding, data = build(case), with_features(case)
+    encoding.meet(data)
+    fixed = fixed_part(data, Data(x=data.x, edge_index=data.edge_index, num_nodes=12))
+    rows = {name: {0: torch.export.Dim.DYNAMIC} if len(tensor) == 12 else {} for name, tensor in fixed.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's, about itself
+        program = torch.export.export(FromTensors(encoding), (fixed,), dynamic_shapes=(rows,), strict=strict).module()
+    assert torch.allclose(program(fixed), encoding(data), atol=1e-6)
+    part = {name: tensor[:5] for name, tensor in fixed.items()}
+    assert torch.allclose(program(part), encoding(data)[:5], atol=1e-6)
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["training", "eval"])
+@pytest.mark.parametrize("case", TRACED)
+def test_works_on_the_meta_device(case, training):
+    encoding, data = build(case).train(training), with_features(case)
+    encoding.meet(data)
+    encoding, data = encoding.to("meta"), data.to("meta")
+    result = encoding(data)
+    assert (result.device.type, result.shape) == ("meta", (12, encoding.dim))
+    loss = result.sum() + encoding.penalty(data)
+    assert (loss.device.type, loss.shape) == ("meta", ())

@@ -103,7 +103,7 @@ def filtered_probes(
         graph: any graph.
         dim: number of columns, probes × filters.
         probes: how many; what a filter gives a node, one number for each probe, is scaled to mean square 1 (but for a
-            single probe, whose sign alone would be left).
+            single probe, of which only the sign would be left; its columns have variance 1).
         order: number of Chebyshev terms of a filter: the sharpest one resolves about 1/order² of the spectrum.
         bank: ``"heat"`` or ``"step"``.
         seed: of the probes.
@@ -134,8 +134,9 @@ def filtered_probes(
     for weights, term in zip(theta.tolist(), recurrence(partial(multiply, operator), start, order), strict=True):
         for column, weight in zip(out, weights, strict=True):
             column.add_(term, alpha=weight)
-    power = out.square().mean(dim=(1, 2), keepdim=True)
-    out /= torch.where(power > 0, power, 1.0).sqrt()
+    length = torch.linalg.vector_norm(out, dim=(1, 2), keepdim=True) * (out[0].numel() ** -0.5)
+    spread = torch.maximum(out.std(dim=(1, 2), correction=0, keepdim=True), 0.1 * length)
+    out /= torch.where(spread > 0, spread, 1.0)
     if probes > 1:
         out *= (out.square().mean(dim=2, keepdim=True) + FAINT).rsqrt()
     return out.permute(1, 2, 0).flatten(1)

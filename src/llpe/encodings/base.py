@@ -182,7 +182,14 @@ def _digest(arguments: dict[str, Any]) -> str:
 
 def _graphs(data: Data) -> list[Data]:
     """The graphs of a batch, or the one that ``data`` is."""
-    return data.to_data_list() if isinstance(data, Batch) else [data]
+    if not isinstance(data, Batch):
+        return [data]
+    if isinstance(data.get("adj_t"), Tensor):
+        raise ValueError(
+            "`data` must not be a Batch with torch's sparse tensors as adj_t, which PyG cannot take apart again. "
+            "Prepare each graph before batching, e.g. with `pre_transform=Prepare(encoding)`."
+        )
+    return data.to_data_list()
 
 
 def _rows(data: Data) -> int | None:

@@ -25,7 +25,7 @@ class Concat(Encoding):
         >>> from llpe import make_encoding, tiny
         >>> encoding = Concat([make_encoding("lpe-fk", dim=4, k=2), make_encoding("rwse", dim=3, steps=5)])
         >>> encoding
-        Concat([LPEFirst(dim=4, k=2, seed=0), RWSE(dim=3, steps=5, seed=0)])
+        Concat(encodings=[LPEFirst(dim=4, k=2, seed=0), RWSE(dim=3, steps=5, seed=0)])
         >>> encoding(encoding.prepare(tiny("path"))).shape
         torch.Size([5, 7])
     """
@@ -75,4 +75,4 @@ class Concat(Encoding):
         return sum((each.penalty(data) for each in self._each()), start=torch.zeros(()))
 
     def __repr__(self) -> str:
-        return f"Concat([{', '.join(map(repr, self.encodings))}])"
+        return f"Concat(encodings=[{', '.join(map(repr, self.encodings))}])"
