@@ -128,7 +128,7 @@ def test_sparse_tensors_are_prepared_before_batching() -> None:
     encoding = make_encoding("rwse", dim=4, steps=3)
     transform = ToSparseTensor(layout=torch.sparse_csr)
     graphs = [transform(tiny(name)) for name in ("path", "grid")]
-    with pytest.raises(ValueError, match="must not be a Batch with torch's sparse tensors as adj_t.* before batching"):
+    with pytest.raises(ValueError, match=r"must not be a Batch with torch's sparse tensors as adj_t.* before batching"):
         encoding.prepare(Batch.from_data_list(graphs))
     batch = Batch.from_data_list([encoding.prepare(graph) for graph in graphs])
     assert torch.equal(encoding(batch), torch.cat([encoding(graph) for graph in graphs]))
