@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.stats import ortho_group
 from torch_geometric.data import Batch, Data
 
 import llpe.probes
-from llpe import make_encoding, tiny
+from llpe import Concat, make_encoding, tiny
 from llpe.encodings import ENCODINGS, Encoding
 from llpe.graph import TINY
 
@@ -33,11 +34,16 @@ CASES = {
     "llpe-minmax": {"dim": 8, "order": 12},
     "llpe-probes": {"dim": 8, "order": 12, "probes": 4, "l1": 0.1, "l2": 0.1},
     "llpe-probes plain": {"dim": 8, "order": 12, "probes": 4, "rows": "plain"},
+    "concat": {"encodings": ["lpe-fk", "signnet", "rwse"]},
 }
+BRANCHES_ON_TENSORS = "llpe"  # cases that begin so are not traced yet
+TRACED = [case for case in CASES if not case.startswith(BRANCHES_ON_TENSORS)]
 pytestmark = pytest.mark.filterwarnings("ignore::llpe.GraphWarning")
 
 
 def build(case: str, **more) -> Encoding:
+    if case == "concat":
+        return Concat([build(each, **more) for each in CASES[case]["encodings"]]).eval()
     return make_encoding(case.split()[0], **(CASES[case] | more)).eval()
 
 
@@ -46,14 +52,14 @@ def fixed_part(data: Data, before: Data) -> dict[str, torch.Tensor]:
 
 
 def test_every_encoding_has_a_case():
-    assert {case.split()[0] for case in CASES} == set(ENCODINGS)
+    assert {case.split()[0] for case in CASES} == {*ENCODINGS, "concat"}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_an_encoding_knows_the_name_that_makes_it(case):
     encoding, name = build(case), case.split()[0]
     assert encoding.name == name
-    if name != "none":  # its width is another than the one it is given
+    if name in ENCODINGS and name != "none":  # its width is another than the one it is given
         options = {option: getattr(encoding, option) for option in ENCODINGS[name].options}
         assert repr(make_encoding(name, **options)) == repr(encoding)
 
@@ -156,10 +162,9 @@ def test_declared_invariances_hold_and_undeclared_ones_fail(case, monkeypatch):
     before = encoding(encoding.prepare(data, cache=False))
     for invariance, change in (("sign", _flip), ("basis", _rotate)):
         with monkeypatch.context() as patch:
-            for module in ("lpe", "signnet", "san", "llpe"):
+            for module in ("functional", *(f"encodings.{name}" for name in ("lpe", "signnet", "san", "llpe"))):
                 for name in ("end_spectrum", "full_spectrum"):
-                    target = f"llpe.encodings.{module}.{name}"
-                    _patch(patch, target, change)
+                    _patch(patch, f"llpe.{module}.{name}", change)
             after = encoding(encoding.prepare(data, cache=False))
         same = torch.allclose(before, after, atol=1e-4)
         assert same == (invariance in encoding.invariances), invariance
@@ -252,15 +257,68 @@ def test_repr_shows_every_argument(case):
         assert f"{name}=" in repr(encoding)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case != "none"])
-def test_unprepared_and_changed_data_are_refused(case):
+@pytest.mark.parametrize("case", CASES)
+def test_an_unprepared_graph_is_prepared_once_where_it_is(case, monkeypatch):
+    encoding, data = build(case), tiny("grid")
+    prepared = build(case).prepare(data)
+    assert torch.equal(encoding(data), build(case)(prepared))
+    assert set(data.keys()) == set(prepared.keys())
+    monkeypatch.setattr(encoding, "compute", None)  # so that a second time would fail
+    monkeypatch.setattr("llpe.encodings.base.fetch", None)
+    assert torch.equal(encoding(data), build(case)(prepared))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("part", "got"), [("edge_index", "no edges"), ("n_id", "a sample")])
+def test_a_part_of_an_unprepared_graph_is_refused(case, part, got):
+    data = tiny("grid")
+    data[part] = None if part == "edge_index" else torch.arange(12)
+    with pytest.raises(ValueError, match=rf"`data` must be a whole graph or prepared .* got {got} and no attribute"):
+        build(case)(data)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_changed_graph_is_refused(case):
     encoding = build(case)
-    with pytest.raises(ValueError, match=r"`data` must be prepared by this encoding, got no attribute"):
-        encoding(tiny("grid"))
     data = encoding.prepare(tiny("grid"))
     data.num_nodes = 13
     with pytest.raises(ValueError, match=r"must have a row for each of 13 nodes, got 12.*has changed"):
         encoding(data)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["prepare", "forward"])
+@pytest.mark.parametrize("features", [True, False], ids=["x", "no x"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_prepared_batch_is_the_batch_of_prepared_graphs(case, features, late):
+    graphs = [tiny(name) for name in ("path", "no-edges", "grid")]
+    for graph in graphs:
+        if features:
+            graph.x = torch.randn(graph.num_nodes, 2, dtype=torch.float64)
+    one, two = build(case), build(case)
+    expected = Batch.from_data_list([one.prepare(graph) for graph in graphs])
+    batch = Batch.from_data_list(graphs)
+    batch.extra = torch.ones(3)  # what came after batching stays
+    before, slices = set(batch.keys()), set(batch._slice_dict)
+    if late:
+        assert torch.equal(two(batch), one(expected))
+    else:
+        prepared = two.prepare(batch)
+        assert (set(batch.keys()), set(batch._slice_dict)) == (before, slices)  # the input is left as it was
+        batch = prepared
+    assert set(batch.keys()) == {*expected.keys(), "extra"}
+    pairs = [(batch, expected), (batch._slice_dict, expected._slice_dict), (batch._inc_dict, expected._inc_dict)]
+    for mine, theirs in [*pairs, *zip(batch.to_data_list(), expected.to_data_list(), strict=True)]:
+        for name in theirs.keys():  # noqa: SIM118
+            assert torch.equal(torch.as_tensor(mine[name]), torch.as_tensor(theirs[name])), name
+    assert torch.equal(two(batch), one(expected))
+    assert torch.equal(two.penalty(batch), one.penalty(expected))
+
+
+@pytest.mark.parametrize("name", ["lpe-full", "elastic"])
+def test_a_batch_of_graphs_of_different_sizes_needs_a_width(name):
+    batch = Batch.from_data_list([tiny("path"), tiny("grid")])
+    with pytest.raises(ValueError, match=rf"graphs of equal size for '{name}', got .* \[5, 5\], \[12, 12\].* `width`"):
+        make_encoding(name, dim=4).prepare(batch)
 
 
 def test_two_encodings_with_other_arguments_live_on_one_graph():
@@ -381,3 +439,78 @@ def test_san_flips_signs_in_training_only():
 def test_bad_arguments_are_refused(name, options, words):
     with pytest.raises(ValueError, match=words):
         make_encoding(name, **options)
+
+
+# --- torch.compile, torch.export, the meta device ---------------------------------------------------------------------
+
+
+def with_features(case):
+    data = tiny("grid")
+    data.x = torch.ones(12, 2)
+    return build(case).prepare(data)
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["training", "eval"])
+@pytest.mark.parametrize("case", TRACED)
+def test_compiles_without_a_graph_break(case, training):
+    torch.compiler.reset()
+    encoding, data = build(case).train(training), with_features(case)
+    encoding.meet(data)
+    torch.manual_seed(0)
+    result = torch.compile(encoding, fullgraph=True, backend="eager")(data)
+    torch.manual_seed(0)
+    assert torch.allclose(result, encoding(data), atol=1e-6)
+    if result.requires_grad:
+        result.square().sum().backward()
+        assert all(parameter.grad is not None for parameter in encoding.parameters())
+    penalty = torch.compile(encoding.penalty, fullgraph=True, backend="eager")(data)
+    assert torch.allclose(penalty, encoding.penalty(data))
+
+
+@pytest.mark.parametrize("case", ["signnet", "san"])
+def test_many_rows_compile_too(case, monkeypatch):
+    """Where eager mode takes them in chunks."""
+    torch.compiler.reset()
+    monkeypatch.setattr(f"llpe.encodings.{case}.CHUNK_ENTRIES", 1)
+    encoding, data = build(case), with_features(case)
+    result = torch.compile(encoding, fullgraph=True, backend="eager")(data)
+    assert torch.allclose(result, encoding(data), atol=1e-6)
+
+
+class FromTensors(torch.nn.Module):
+    """What torch.export wants: tensors in, a tensor out."""
+
+    def __init__(self, encoding):
+        super().__init__()
+        self.encoding = encoding
+
+    def forward(self, fixed):
+        return self.encoding(Data(**fixed))
+
+
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "not strict"])
+@pytest.mark.parametrize("case", TRACED)
+def test_exports_for_any_number_of_rows(case, strict):
+    torch.compiler.reset()
+    encoding, data = build(case), with_features(case)
+    encoding.meet(data)
+    fixed = fixed_part(data, Data(x=data.x, edge_index=data.edge_index, num_nodes=12))
+    rows = {name: {0: torch.export.Dim.DYNAMIC} if len(tensor) == 12 else {} for name, tensor in fixed.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's, about itself
+        program = torch.export.export(FromTensors(encoding), (fixed,), dynamic_shapes=(rows,), strict=strict).module()
+    assert torch.allclose(program(fixed), encoding(data), atol=1e-6)
+    part = {name: tensor[:5] for name, tensor in fixed.items()}
+    assert torch.allclose(program(part), encoding(data)[:5], atol=1e-6)
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["training", "eval"])
+@pytest.mark.parametrize("case", TRACED)
+def test_works_on_the_meta_device(case, training):
+    encoding, data = build(case).train(training), with_features(case)
+    encoding.meet(data)
+    encoding, data = encoding.to("meta"), data.to("meta")
+    result = encoding(data)
+    assert (result.device.type, result.shape) == ("meta", (12, encoding.dim))
+    loss = result.sum() + encoding.penalty(data)
+    assert (loss.device.type, loss.shape) == ("meta", ())

@@ -55,8 +55,8 @@ def with_weight(*weights: float, dtype: torch.dtype | None = None) -> Data:
 
 
 BAD: dict[str, tuple[Callable[[], object], str]] = {
-    "hetero": (HeteroData, r"`data` must be a torch_geometric\.data\.Data, got HeteroData\. Convert it"),
-    "tensor": (lambda: torch.zeros(2, 3), r"`data` must be a torch_geometric\.data\.Data, got Tensor"),
+    "hetero": (HeteroData, r"`data` must be a torch_geometric\.data\.Data,.* got HeteroData\. Convert it"),
+    "tensor": (lambda: torch.zeros(2, 3), r"`data` must be a torch_geometric\.data\.Data,.* got Tensor"),
     "batch": (
         lambda: Batch.from_data_list([tiny("path"), tiny("ring")]),
         r"`data` must be a single graph, got a Batch\. Prepare each graph before",

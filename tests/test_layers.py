@@ -11,6 +11,7 @@ import llpe
 
 ROOT = Path(llpe.__file__).parent
 ORDER = [
+    "checks",
     "files",
     "memory",
     "graph",
@@ -26,6 +27,7 @@ ORDER = [
     "probes",
     "eigenspaces",
     "spectrum",
+    "functional",
     "encodings",
     "theory",
     "transforms",

@@ -2,7 +2,9 @@
 
 A graph becomes a spectrum, a spectrum becomes an encoding, an encoding feeds a model.
 
-* the encodings: :class:`LLPE`, :class:`ProbeLLPE` and their baselines, or by name :func:`make_encoding`
+* the encodings: :class:`LLPE`, :class:`ProbeLLPE` and their baselines, or by name :func:`make_encoding`; side by side
+  :class:`Concat`
+* without anything learned: :func:`laplacian_eigenvectors`, :func:`random_walk_return`, :func:`filtered_probes`
 * in a PyG pipeline: :class:`Prepare`, :class:`AddLaplacianEigenvectorPE`, :class:`AddRandomWalkPE`
 * the spectrum itself: :func:`full_spectrum`, :func:`end_spectrum`, :func:`probe_features`
 * the graph: :class:`Graph`, :func:`class_homophily`, :func:`node_homophily`, :func:`edge_homophily`, :func:`tiny`
@@ -18,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llpe.cache import Cache, CacheWarning
-    from llpe.encodings import LLPE, Encoding, ProbeLLPE, make_encoding
+    from llpe.encodings import LLPE, Concat, Encoding, ProbeLLPE, make_encoding
+    from llpe.functional import filtered_probes, laplacian_eigenvectors, random_walk_return
     from llpe.graph import (
         Graph,
         GraphWarning,
@@ -42,6 +45,7 @@ __all__ = [
     "AddRandomWalkPE",
     "Cache",
     "CacheWarning",
+    "Concat",
     "Encoding",
     "Graph",
     "GraphWarning",
@@ -52,17 +56,21 @@ __all__ = [
     "class_homophily",
     "edge_homophily",
     "end_spectrum",
+    "filtered_probes",
     "full_spectrum",
+    "laplacian_eigenvectors",
     "local_homophily",
     "make_encoding",
     "node_homophily",
     "probe_features",
+    "random_walk_return",
     "tiny",
 ]
 
 _HOME = {
     "cache": ("Cache", "CacheWarning"),
-    "encodings": ("LLPE", "Encoding", "ProbeLLPE", "make_encoding"),
+    "encodings": ("LLPE", "Concat", "Encoding", "ProbeLLPE", "make_encoding"),
+    "functional": ("filtered_probes", "laplacian_eigenvectors", "random_walk_return"),
     "graph": (
         "Graph",
         "GraphWarning",

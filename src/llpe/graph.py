@@ -7,11 +7,15 @@ what it changed.
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +23,10 @@ import torch
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 from torch_geometric.data import Batch, Data
+from torch_geometric.utils import to_edge_index
+
+if TYPE_CHECKING:
+    import networkx
 
 
 class GraphWarning(UserWarning):
@@ -43,13 +51,17 @@ class Graph:
     changes: tuple[str, ...] = ()
 
     @classmethod
-    def from_data(cls, data: Data, *, warn: bool = True) -> Graph:
-        """Checks ``data`` and takes its undirected, self-loop-free, duplicate-free view.
+    def from_data(cls, data: GraphLike, *, warn: bool = True) -> Graph:
+        """Checks ``data``, any graph that :func:`as_data` takes, and takes its undirected, self-loop-free,
+        duplicate-free view; a ``Graph`` is that already.
 
         Weights come from ``data.edge_weight``. Parallel edges add their weights (without weights they count
         once); where both directions of an edge are given, the weight is their mean. Changes are recorded in
         ``changes`` and, unless ``warn=False``, said as a :class:`GraphWarning`.
         """
+        if isinstance(data, Graph):
+            return data
+        data = as_data(data)
         check_data(data)
         num_nodes = count_nodes(data)
         source, target = data.edge_index.cpu().numpy()
@@ -132,6 +144,109 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, changes={list(self.changes)})"
+
+
+GraphLike: TypeAlias = Union[Graph, Data, tuple[Tensor, int], sp.sparray, sp.spmatrix, "networkx.Graph"]
+
+
+def as_data(data: GraphLike) -> Data:
+    """One graph, in any of the forms people have it in, as a PyG ``Data`` with ``edge_index``.
+
+    Args:
+        data: a ``Data``, with ``edge_index`` or with ``adj_t`` as PyG's ``ToSparseTensor`` leaves it; a tuple
+            ``(edge_index, num_nodes)``; a SciPy sparse adjacency, whose entries are weights; a networkx graph, whose
+            weights are the edge attribute ``weight`` (nodes are numbered in its order, other attributes are not
+            used); or a :class:`Graph`. A matrix with no entry but 1 has no weights.
+
+    Example:
+        >>> as_data((torch.tensor([[0, 1], [1, 2]]), 3))
+        Data(edge_index=[2, 2], num_nodes=3)
+        >>> as_data(sp.csr_array([[0.0, 0.5], [0.5, 0.0]])).edge_weight.tolist()
+        [0.5, 0.5]
+    """
+    if isinstance(data, Data):
+        return _with_edge_index(data) if data.edge_index is None and "adj_t" in data else data
+    if isinstance(data, Graph):
+        return as_data(data.adjacency)
+    if isinstance(data, tuple):
+        return _from_pair(data)
+    if sp.issparse(data):
+        return _from_scipy(data)
+    networkx = sys.modules.get("networkx")  # whoever has a networkx graph has imported it
+    if networkx is not None and isinstance(data, networkx.Graph):
+        return _from_networkx(data)
+    raise ValueError(
+        "`data` must be a torch_geometric.data.Data, (edge_index, num_nodes), a SciPy sparse matrix or a networkx "
+        f"graph, got {type(data).__name__}. Convert it, e.g. with HeteroData.to_homogeneous()."
+    )
+
+
+def _with_edge_index(data: Data) -> Data:
+    """A shallow copy with the edges of ``adj_t``, a sparse tensor of torch or of torch_sparse."""
+    adjacency = data.adj_t
+    _check_square("data.adj_t", adjacency.size(0), adjacency.size(1))
+    if hasattr(adjacency, "coo"):  # torch_sparse
+        target, source, weight = adjacency.coo()
+    else:
+        (target, source), weight = to_edge_index(adjacency.coalesce() if adjacency.is_sparse else adjacency)
+    out = copy.copy(data)
+    out.edge_index, out.edge_weight = torch.stack([source, target]), _unless_ones(weight)
+    return out
+
+
+def _from_pair(data: tuple[Any, ...]) -> Data:
+    kinds = [type(part).__name__ for part in data]
+    if len(data) != 2 or not isinstance(data[0], Tensor) or not isinstance(data[1], int):
+        raise ValueError(
+            f"`data` must be (edge_index, num_nodes) where it is a tuple, a tensor and an integer, "
+            f"got ({', '.join(kinds)}). Use Data(edge_index=…, edge_weight=…, num_nodes=…) for weights."
+        )
+    return Data(edge_index=data[0], num_nodes=data[1])
+
+
+def _from_scipy(matrix: Any) -> Data:
+    _check_square("data", *matrix.shape)
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(f"`data` must have real entries, got {matrix.dtype}. Convert it, e.g. with abs(data).")
+    summed = sp.csr_array(matrix, dtype=np.float64, copy=True)
+    summed.sum_duplicates()
+    entries = summed.tocoo()
+    edge_index = torch.from_numpy(np.stack(entries.coords).astype(np.int64))
+    weight = _unless_ones(torch.from_numpy(entries.data))
+    return _plain(edge_index, weight, summed.shape[0])
+
+
+def _from_networkx(graph: networkx.Graph) -> Data:
+    number = {node: i for i, node in enumerate(graph)}
+    edges = list(graph.to_directed(as_view=True).edges(data="weight"))
+    ends = torch.tensor([(number[source], number[target]) for source, target, _ in edges], dtype=torch.int64)
+    given = [weight for *_, weight in edges]
+    if all(weight is None for weight in given):
+        return _plain(ends.reshape(-1, 2).t().contiguous(), None, len(number))
+    wrong = [weight for weight in given if not isinstance(weight, Real)]
+    if wrong:
+        raise ValueError(
+            f"the edge attribute `weight` must be a number for every edge, got {wrong[0]!r}. Set it, or remove it."
+        )
+    weight = torch.tensor(given, dtype=torch.float64)
+    return _plain(ends.t().contiguous(), weight, len(number))
+
+
+def _plain(edge_index: Tensor, weight: Tensor | None, num_nodes: int) -> Data:
+    weights = {} if weight is None else {"edge_weight": weight}
+    return Data(edge_index=edge_index, num_nodes=num_nodes, **weights)
+
+
+def _unless_ones(weight: Tensor | None) -> Tensor | None:
+    return None if weight is None or bool((weight == 1).all()) else weight
+
+
+def _check_square(name: str, *shape: int) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(
+            f"`{name}` must be square, a row and a column for each node, got shape {list(shape)}. "
+            "Give the adjacency of one graph."
+        )
 
 
 def check_data(data: Data) -> None:

@@ -13,7 +13,7 @@ In a GraphGym project, ``import llpe.graphgym`` next to the other custom modules
 
 The features are projected to dim_inner − llpe.dim columns and the encoding fills the rest (llpe.dim null: half).
 A batch that was not prepared (``pre_transform=Prepare(...)`` is the fast way) is prepared graph by graph, from the
-cache where it can. What a sampler cuts out of a graph would be taken for a graph of its own: prepare before sampling.
+cache where it can. Prepare before sampling: what a sampler draws from a graph is no graph of its own, and is refused.
 GraphGym's loss has no place for a penalty, so ``l1`` and ``l2`` are not among the options.
 """
 
@@ -23,8 +23,8 @@ import inspect
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch_geometric.data import Batch, Data
+from torch import nn
+from torch_geometric.data import Data
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.register import register_config, register_node_encoder
 
@@ -75,13 +75,5 @@ class LLPENodeEncoder(nn.Module):
                 f"`batch.x` must have {self.dim_in} columns, got {batch.x.size(-1)}. GraphGym's create_loader() sets "
                 "cfg.share.dim_in; set it before create_model() where there is no loader."
             )
-        name = self.encoding.attribute("basis")
-        if name not in batch:
-            batch[name] = self._prepare(batch)
         batch.x = torch.cat([self.project(batch.x), self.encoding(batch)], dim=-1)
         return batch
-
-    def _prepare(self, batch: Data) -> Tensor:
-        graphs = batch.to_data_list() if isinstance(batch, Batch) else [batch]
-        name = self.encoding.attribute("basis")
-        return torch.cat([self.encoding.prepare(graph)[name] for graph in graphs])

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from llpe.chebyshev import check_order, recurrence
-from llpe.graph import Graph
+from llpe.graph import Graph, GraphLike
 from llpe.laplacian import normalised_adjacency
 from llpe.sparse import multiply, torch_csr
 
@@ -38,7 +38,7 @@ def draw(num_nodes: int, count: int, seed: int, *, first: int = 0) -> np.ndarray
     return out
 
 
-def probe_features(graph: Graph, *, order: int, probes: int, seed: int = 0) -> tuple[Tensor, np.ndarray]:
+def probe_features(graph: GraphLike, *, order: int, probes: int, seed: int = 0) -> tuple[Tensor, np.ndarray]:
     """T_m(L̃)S for all m < order and all probes, and the moments of the spectrum.
 
     Works in blocks of probes, so that memory beyond the output stays a fraction of it.
@@ -49,12 +49,13 @@ def probe_features(graph: Graph, *, order: int, probes: int, seed: int = 0) -> t
 
     Example:
         >>> from llpe.graph import tiny
-        >>> features, moments = probe_features(Graph.from_data(tiny("ring")), order=4, probes=2)
+        >>> features, moments = probe_features(tiny("ring"), order=4, probes=2)
         >>> features.shape, moments.shape
         (torch.Size([8, 2, 4]), (7,))
     """
     check_order(order)
     check_probes(probes)
+    graph = Graph.from_data(graph)
     n = graph.num_nodes
     operator = torch_csr(-normalised_adjacency(graph))  # L̃ = L − I
     out = torch.empty(n, probes, order)

@@ -20,11 +20,10 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from llpe.cache import Cache, Result, fetch
 from llpe.eigenspaces import Pool
-from llpe.graph import Graph
+from llpe.graph import Graph, GraphLike
 from llpe.laplacian import Kind, centre, check_kind, inverse_sqrt, known_pairs, laplacian, trivial_vector
 from llpe.memory import SpectrumError, require_memory
 from llpe.solvers import DENSE_BELOW, REPEATED, Pairs, dense_pairs, end_pairs
@@ -69,9 +68,7 @@ class Spectrum:
         )
 
 
-def full_spectrum(
-    data: Data | Graph, *, laplacian: Kind = "sym", seed: int = 0, cache: bool | Cache = True
-) -> Spectrum:
+def full_spectrum(data: GraphLike, *, laplacian: Kind = "sym", seed: int = 0, cache: bool | Cache = True) -> Spectrum:
     """All eigenpairs, by LAPACK. Needs about 32·n² bytes and refuses when they are not there.
 
     Example:
@@ -79,12 +76,12 @@ def full_spectrum(
         >>> full_spectrum(tiny("star"), cache=False).values.round(decimals=12).tolist()
         [0.0, 1.0, 1.0, 1.0, 1.0, 2.0]
     """
-    graph = data if isinstance(data, Graph) else Graph.from_data(data)
+    graph = Graph.from_data(data)
     return _spectrum(graph, laplacian, None, None, seed, cache)
 
 
 def end_spectrum(
-    data: Data | Graph,
+    data: GraphLike,
     *,
     first: int = 0,
     last: int = 0,
@@ -104,7 +101,7 @@ def end_spectrum(
             raise ValueError(f"`{name}` must be an integer of at least 0, got {count!r}.")
     if first + last < 1:
         raise ValueError("`first` + `last` must be at least 1, got 0. Ask for pairs from one end or both.")
-    graph = data if isinstance(data, Graph) else Graph.from_data(data)
+    graph = Graph.from_data(data)
     return _spectrum(graph, laplacian, first, last, seed, cache)
 
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 import inspect
 from typing import Any, final
 
-import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from llpe.cache import Cache
-from llpe.encodings.base import Encoding, check_count, check_seed, padded
-from llpe.graph import check_data, count_nodes
+from llpe.checks import check_count, check_seed
+from llpe.encodings.base import Encoding
+from llpe.functional import laplacian_eigenvectors, random_walk_return
+from llpe.graph import as_data
 from llpe.spectrum import end_spectrum
-from llpe.walks import return_probabilities
 
 
 class _Transform(BaseTransform):
@@ -98,9 +97,8 @@ class AddLaplacianEigenvectorPE(_Transform):
         self.k, self.attr_name, self.is_undirected, self.seed = k, attr_name, is_undirected, seed
 
     def forward(self, data: Data) -> Data:
-        spectrum = end_spectrum(data, first=self.k + 1, seed=self.seed)
-        vectors = spectrum.vectors[:, int(spectrum.trivial) :][:, : self.k]
-        return _attach(data, padded(vectors, self.k).float(), self.attr_name)
+        vectors = laplacian_eigenvectors(data, self.k, seed=self.seed)
+        return _attach(data, vectors.float(), self.attr_name)
 
 
 @final
@@ -125,7 +123,7 @@ class AddRandomWalkPE(_Transform):
         self.walk_length, self.attr_name = walk_length, attr_name
 
     def forward(self, data: Data) -> Data:
-        return _attach(data, return_probabilities(_as_given(data), self.walk_length), self.attr_name)
+        return _attach(data, random_walk_return(data, self.walk_length), self.attr_name)
 
 
 @final
@@ -165,23 +163,13 @@ class AddGraphGPSStatistics(_Transform):
             vectors = torch.nn.functional.pad(spectrum.vectors, pad, value=torch.nan).float()
             data = _attach(_attach(data, values[..., None], "EigVals"), vectors, "EigVecs")
         if self.steps is not None:
-            data = _attach(data, return_probabilities(_as_given(data), self.steps), "pestat_RWSE")
+            data = _attach(data, random_walk_return(data, self.steps), "pestat_RWSE")
         return data
 
 
-def _as_given(data: Data) -> sp.csr_array:
-    """The weighted adjacency of the edges as they are: parallel edges add up."""
-    check_data(data)
-    source, target = data.edge_index.cpu().numpy()
-    given = data.edge_weight
-    weight = np.ones(source.size) if given is None else given.detach().cpu().double().numpy().reshape(-1)
-    n = count_nodes(data)
-    return sp.csr_array((weight, (source, target)), shape=(n, n))
-
-
 def _attach(data: Data, columns: Tensor, attr_name: str | None) -> Data:
-    device = data.x.device if isinstance(data.x, Tensor) else data.edge_index.device
-    columns = columns.to(device)
+    given = data.x if isinstance(data.x, Tensor) else as_data(data).edge_index
+    columns = columns.to(given.device)
     if attr_name is not None:
         data[attr_name] = columns
     elif isinstance(data.x, Tensor):

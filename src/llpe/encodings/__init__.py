@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llpe.encodings.base import Encoding
+from llpe.encodings.concat import Concat
 from llpe.encodings.elastic import ElasticPE
 from llpe.encodings.filtered import FilteredEncoding
 from llpe.encodings.llpe import LLPE
@@ -110,6 +111,7 @@ __all__ = [
     "LLPE",
     "RWSE",
     "SANPE",
+    "Concat",
     "ElasticPE",
     "Encoding",
     "FilteredEncoding",

@@ -5,6 +5,8 @@
     pe = encoding(data)                         # [rows, dim], differentiable; data may be a row slice or a Batch
     loss = task_loss + encoding.penalty(data)   # 0 for encodings without one
 
+A whole graph that was not prepared is prepared when it is first encoded, and keeps its fixed part.
+
 A subclass says what its fixed part is made of (:meth:`fixed_arguments`), computes it (:meth:`compute`), and turns it
 into an encoding (:meth:`forward`). Everything random in it follows ``seed``: the fixed part always, the parameters
 when the module is built; a later ``reset_parameters()`` draws from torch's global generator, as in PyTorch.
@@ -19,14 +21,16 @@ import inspect
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 
 from llpe.cache import Cache, Result, fetch
-from llpe.graph import Graph
+from llpe.checks import check_choice, check_count, check_seed
+from llpe.graph import Graph, GraphLike, as_data
 
 
 class Encoding(nn.Module, ABC):
@@ -87,43 +91,58 @@ class Encoding(nn.Module, ABC):
     def meet(self, data: Data) -> None:
         """Called with prepared data, once before the first forward: for what can be sized or scaled only then."""
 
-    def prepare(self, data: Data, *, cache: bool | Cache = True) -> Data:
+    def prepare(self, data: GraphLike, *, cache: bool | Cache = True) -> Data:
         """A shallow copy of ``data`` with the fixed part attached.
 
         Args:
-            data: one graph. Its features, if any, decide dtype and device.
+            data: one graph in any form that :func:`llpe.graph.as_data` takes, or a ``Batch``, which is prepared graph
+                by graph. Its features, if any, decide dtype and device.
             cache: keep the result on disk, and find it there; ``False`` computes it every time.
         """
-        graph = Graph.from_data(data)
+        out = copy.copy(data) if isinstance(data, Data) else as_data(data)
+        self._attach(out, [Graph.from_data(graph) for graph in _graphs(out)], cache)
+        return out
+
+    def _attach(self, data: Data, graphs: list[Graph], cache: bool | Cache) -> None:
+        """Writes the fixed part onto ``data``, one graph or a batch of ``graphs``."""
+        fixed = [self.fixed_part(graph, cache) for graph in graphs]
+        given = data.x if isinstance(data.x, Tensor) else as_data(data).edge_index
+        slices, increments = {}, {}
+        for name in fixed[0]:
+            tensors = [one[name] for one in fixed]
+            widths = {tuple(tensor.shape[1:]) for tensor in tensors}
+            if len(widths) > 1:
+                raise ValueError(
+                    f"`data` must hold graphs of equal size for {self.name!r}, got {name} of the shapes "
+                    f"{', '.join(str([len(t), *t.shape[1:]]) for t in tensors)}. Its width grows with the graph: "
+                    "pass `width`, the nodes of the largest one."
+                )
+            tensor = tensors[0] if len(tensors) == 1 else torch.cat(tensors)
+            data[name] = tensor.to(given.device, self._dtype(data) if tensor.is_floating_point() else tensor.dtype)
+            slices[name] = torch.tensor([0, *accumulate(len(tensor) for tensor in tensors)])
+            increments[name] = torch.zeros(len(tensors), dtype=torch.int64)
+        if isinstance(data, Batch):  # the copy of a batch shares its dicts with the original
+            data._slice_dict, data._inc_dict = data._slice_dict | slices, data._inc_dict | increments
+        self.meet(data.get_example(0) if isinstance(data, Batch) else data)
+
+    def fixed_part(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
+        """What :meth:`prepare` attaches for one graph, from the cache if it is there, by the attributes' names."""
         key = {"graph": graph.fingerprint, "encoding": self.name, **self.fixed_arguments()}
         keep = False if self.from_spectrum else cache
         result = fetch("encoding", key, lambda: Result(self.compute(graph, cache), {}), cache=keep)
-        out = copy.copy(data)
-        edge_index = data.edge_index
-        device = data.x.device if isinstance(data.x, Tensor) else edge_index.device
-        for part, tensor in result.tensors.items():
-            if not self.uses(part):
-                continue
-            dtype = self._dtype(data) if tensor.is_floating_point() else tensor.dtype
-            out[self.attribute(part)] = tensor.to(device, dtype)
-        self.meet(out)
-        return out
+        return {self.attribute(part): tensor for part, tensor in result.tensors.items() if self.uses(part)}
 
     def attribute(self, part: str) -> str:
         """The attribute of prepared data that holds ``part``; other arguments have other attributes."""
         if self._digest is None:
-            text = json.dumps(self.fixed_arguments(), sort_keys=True)
-            self._digest = hashlib.sha256(text.encode()).hexdigest()[:6]
+            self._digest = _digest(self.fixed_arguments())
         return f"{self.name.replace('-', '_')}_{part}_{self._digest}"
 
     def fixed(self, data: Data, part: str) -> Tensor:
-        """A part of the fixed part, checked to be there and to fit ``data``."""
+        """A part of the fixed part, checked to fit ``data``; a whole graph without it is prepared here and now."""
         name = self.attribute(part)
         if name not in data:
-            raise ValueError(
-                f"`data` must be prepared by this encoding, got no attribute {name!r}. "
-                f"Call data = encoding.prepare(data) first, with the same arguments: {self!r}."
-            )
+            self._prepare_late(data, name)
         tensor = data[name]
         rows = None if part in self.graph_parts else _rows(data)
         if rows is not None and tensor.size(0) != rows:
@@ -132,6 +151,17 @@ class Encoding(nn.Module, ABC):
                 "The graph has changed since it was prepared: call encoding.prepare(data) again."
             )
         return tensor
+
+    def _prepare_late(self, data: Data, name: str) -> None:
+        """Writes the fixed part onto ``data`` itself, unless that is a part of a graph or nothing with edges."""
+        got = "a sample" if "n_id" in data else "no edges"  # PyG's loaders number the nodes they have drawn in n_id
+        if "n_id" in data or (data.edge_index is None and "adj_t" not in data):
+            raise ValueError(
+                f"`data` must be a whole graph or prepared by this encoding, got {got} and no "
+                f"attribute {name!r}. Call data = encoding.prepare(data) on the whole graph, before rows are "
+                f"taken, with the same arguments: {self!r}."
+            )
+        self._attach(data, [Graph.from_data(graph) for graph in _graphs(data)], cache=True)
 
     def _dtype(self, data: Data) -> torch.dtype:
         """float64 if the features or the parameters are, else the features' dtype, else the parameters'."""
@@ -143,6 +173,23 @@ class Encoding(nn.Module, ABC):
     def __repr__(self) -> str:
         names = list(inspect.signature(type(self).__init__).parameters)[1:]
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+
+@torch.compiler.assume_constant_result
+def _digest(arguments: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()[:6]
+
+
+def _graphs(data: Data) -> list[Data]:
+    """The graphs of a batch, or the one that ``data`` is."""
+    if not isinstance(data, Batch):
+        return [data]
+    if isinstance(data.get("adj_t"), Tensor):
+        raise ValueError(
+            "`data` must not be a Batch with torch's sparse tensors as adj_t, which PyG cannot take apart again. "
+            "Prepare each graph before batching, e.g. with `pre_transform=Prepare(encoding)`."
+        )
+    return data.to_data_list()
 
 
 def _rows(data: Data) -> int | None:
@@ -160,21 +207,4 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
-def padded(tensor: Tensor, width: int) -> Tensor:
-    """The same columns and zeros up to ``width`` of them."""
-    return nn.functional.pad(tensor, (0, width - tensor.size(1)))
-
-
-def check_count(name: str, value: Any) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"`{name}` must be an integer of at least 1, got {value!r}.")
-
-
-def check_seed(seed: Any) -> None:
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise ValueError(f"`seed` must be an integer of at least 0, got {seed!r}.")
-
-
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+__all__ = ["Encoding", "check_choice", "check_count", "check_seed", "seeded"]

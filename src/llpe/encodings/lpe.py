@@ -6,22 +6,21 @@
 * ``lpe-full``: all of them
 
 The eigenvectors are as the solver-independent convention of :mod:`llpe.spectrum` gives them: sign and basis follow
-``seed``. "Nontrivial" leaves out the one vector √d; the further null vectors of a disconnected graph tell its
-components apart and stay. Columns that a small graph does not have are zero.
+``seed``. See :func:`llpe.laplacian_eigenvectors`, which takes them.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
-import torch
 from torch import Tensor
 
 from llpe.cache import Cache
-from llpe.encodings.base import check_count, padded
+from llpe.encodings.base import check_count
 from llpe.encodings.linear import LinearEncoding, square_columns
+from llpe.functional import laplacian_eigenvectors
 from llpe.graph import Graph
-from llpe.spectrum import end_spectrum, full_spectrum
+from llpe.spectrum import full_spectrum
 
 
 class _FromEnds(LinearEncoding):
@@ -30,15 +29,18 @@ class _FromEnds(LinearEncoding):
     part = "vectors"
     from_spectrum = True
     cost = "iterations · (edges + n·k), by Krylov spaces"
-    ends: ClassVar[int] = 1  # how many ends k eigenvectors are taken from
+    ends: ClassVar[Literal["first", "last", "both"]]
 
     def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
         check_count("k", k)
-        super().__init__(dim, self.ends * k, seed)
+        super().__init__(dim, 2 * k if self.ends == "both" else k, seed)
         self.k = k
 
     def fixed_arguments(self) -> dict[str, Any]:
         return {"k": self.k, "seed": self.seed}
+
+    def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
+        return {"vectors": laplacian_eigenvectors(graph, self.k, ends=self.ends, seed=self.seed, cache=cache)}
 
 
 @final
@@ -58,14 +60,10 @@ class LPEFirst(_FromEnds):
     """
 
     name = "lpe-fk"
+    ends = "first"
     needs = "the first k + 1 eigenpairs"
     keeps = "n × k"
     reference = "Dwivedi and Bresson, A Generalization of Transformer Networks to Graphs, 2021"
-
-    def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
-        spectrum = end_spectrum(graph, first=self.k + 1, seed=self.seed, cache=cache)
-        vectors = spectrum.vectors[:, int(spectrum.trivial) :][:, : self.k]
-        return {"vectors": padded(vectors, self.k)}
 
 
 @final
@@ -89,12 +87,10 @@ class LPELast(_FromEnds):
     """
 
     name = "lpe-lk"
+    ends = "last"
     needs = "the last k eigenpairs"
     keeps = "n × k"
     reference = "the counterpart of lpe-fk at the other end of the spectrum"
-
-    def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
-        return {"vectors": padded(end_spectrum(graph, last=self.k, seed=self.seed, cache=cache).vectors, self.k)}
 
 
 @final
@@ -116,17 +112,10 @@ class LPEEnds(_FromEnds):
     """
 
     name = "lpe-flk"
-    ends = 2
+    ends = "both"
     needs = "the first k + 1 and the last k eigenpairs"
     keeps = "n × 2k"
     reference = "a baseline of Ito et al., 2025"
-
-    def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
-        spectrum = end_spectrum(graph, first=self.k + 1, last=self.k, seed=self.seed, cache=cache)
-        vectors = spectrum.vectors[:, int(spectrum.trivial) :]
-        first, rest = vectors[:, : self.k], vectors[:, self.k :]
-        last = rest[:, max(0, rest.size(1) - self.k) :]
-        return {"vectors": torch.cat([padded(first, self.k), padded(last, self.k)], dim=1)}
 
 
 @final

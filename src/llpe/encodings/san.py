@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe.cache import Cache
-from llpe.encodings.base import Encoding, check_count, padded, seeded
+from llpe.encodings.base import Encoding, check_count, seeded
+from llpe.functional import padded
 from llpe.graph import Graph
 from llpe.spectrum import end_spectrum
 
@@ -98,13 +99,15 @@ def _in_row_chunks(
 ) -> Tensor:
     """function(*tensors) on ``rows`` rows at a time, so that memory does not grow with the number of rows.
 
+    While torch traces, for ``compile`` or ``export``, all rows go at once: a trace has no gradients to ask for.
+
     Args:
         function: gives a row for each row; it uses ``parameters`` and draws nothing at random.
         tensors: its arguments, which need no gradient.
         rows: of a chunk.
         parameters: what gradients are wanted for; each chunk is computed again for them.
     """
-    if tensors[0].size(0) <= rows:
+    if torch.compiler.is_compiling() or tensors[0].size(0) <= rows:
         return function(*tensors)
     return _Chunks.apply(function, rows, tensors, *parameters)
 

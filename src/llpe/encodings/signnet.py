@@ -22,7 +22,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe.cache import Cache
-from llpe.encodings.base import Encoding, check_count, padded, seeded
+from llpe.encodings.base import Encoding, check_count, seeded
+from llpe.functional import padded
 from llpe.graph import Graph
 from llpe.spectrum import end_spectrum
 
@@ -101,7 +102,7 @@ def _totals(sizes: Tensor, mask: Tensor, bends: Tensor) -> Tensor:
     """For each row, between any two bends, the sum of its entries and how many: [rows, 2(hidden + 1)]."""
     intervals = bends.numel() + 1
     out = sizes.new_zeros(sizes.size(0), 2 * intervals)
-    rows = max(1, CHUNK_ENTRIES // max(1, sizes.size(1)))
+    rows = sizes.size(0) if torch.compiler.is_compiling() else max(1, CHUNK_ENTRIES // max(1, sizes.size(1)))
     for total, size, there in zip(out.split(rows), sizes.split(rows), mask.split(rows), strict=True):
         interval = torch.searchsorted(bends, size)
         total.scatter_add_(1, interval, size * there)

@@ -1,0 +1,157 @@
+"""Encodings without anything learned, as plain functions from a graph to a tensor with one row per node.
+
+Each takes a graph in any form that :func:`llpe.graph.as_data` takes, and returns a tensor on the CPU. The encodings and
+the transforms are made from them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from llpe.cache import Cache
+from llpe.chebyshev import check_order, recurrence
+from llpe.checks import check_choice, check_count, check_seed
+from llpe.filters import BANKS
+from llpe.graph import Graph, GraphLike, as_data, check_data, count_nodes
+from llpe.laplacian import Kind, normalised_adjacency
+from llpe.probes import check_probes, draw
+from llpe.sparse import multiply, torch_csr
+from llpe.spectrum import end_spectrum
+from llpe.walks import return_probabilities
+
+FAINT = 1e-12  # mean square below which a row is left as it is
+
+
+def laplacian_eigenvectors(
+    graph: GraphLike,
+    k: int,
+    *,
+    ends: Literal["first", "last", "both"] = "first",
+    laplacian: Kind = "sym",
+    seed: int = 0,
+    cache: bool | Cache = True,
+) -> Tensor:
+    """The first ``k`` nontrivial eigenvectors of the Laplacian, the last ``k``, or both, ascending, in float64.
+
+    "Nontrivial" leaves out the one vector √d; the further null vectors of a disconnected graph tell its components
+    apart and stay. On a small graph each eigenvector appears once, and columns that it does not have are zero.
+
+    Args:
+        graph: any graph.
+        k: number of eigenvectors, from each end.
+        ends: which; with ``"both"`` the first k columns are the first, the other k the last.
+        laplacian: ``"sym"``, ``"rw"`` or ``"comb"``, see :mod:`llpe.laplacian`.
+        seed: fixes signs and the basis of repeated eigenvalues.
+        cache: keep the spectrum on disk, and find it there.
+
+    Returns:
+        Shape (num_nodes, k), with ``"both"`` (num_nodes, 2k).
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> laplacian_eigenvectors(tiny("path"), 2).shape
+        torch.Size([5, 2])
+        >>> last = laplacian_eigenvectors(tiny("bipartite"), 1, ends="last")  # tells the two sides apart
+        >>> (last[:3] * last[3]).sign().flatten().tolist()
+        [-1.0, -1.0, -1.0]
+    """
+    check_count("k", k)
+    check_choice("ends", ends, ("first", "last", "both"))
+    check_seed(seed)
+    counts = {"first": 0 if ends == "last" else k + 1, "last": 0 if ends == "first" else k}
+    spectrum = end_spectrum(Graph.from_data(graph), **counts, laplacian=laplacian, seed=seed, cache=cache)
+    vectors = spectrum.vectors[:, int(spectrum.trivial) :]
+    blocks = []
+    if ends != "last":
+        blocks, vectors = [vectors[:, :k]], vectors[:, k:]
+    if ends != "first":
+        blocks.append(vectors[:, max(0, vectors.size(1) - k) :])
+    return torch.cat([padded(block, k) for block in blocks], dim=1)
+
+
+def random_walk_return(graph: GraphLike, steps: int) -> Tensor:
+    """The probabilities that a random walk is back after 1 … ``steps`` steps, shape (num_nodes, steps), float32.
+
+    Walks follow the edges as they are given: directions, self-loops and duplicates count, and so do weights. Those on a
+    :class:`~llpe.Graph` follow its undirected view.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> random_walk_return(tiny("two-triangles"), 3)[0].tolist()
+        [0.0, 0.5, 0.25]
+    """
+    check_count("steps", steps)
+    return return_probabilities(graph.adjacency if isinstance(graph, Graph) else _as_given(as_data(graph)), steps)
+
+
+def filtered_probes(
+    graph: GraphLike, dim: int, *, probes: int = 32, order: int = 64, bank: str = "heat", seed: int = 0
+) -> Tensor:
+    """Random probes through a bank of low and high passes: both ends of the spectrum without an eigenvector.
+
+    What ``LLPE(dim, source="probes", probes=…)`` begins with, before anything is learned, at a fraction of its memory:
+    Σ_m Θ[m, f]·T_m(L̃)S is added up as the terms come. See :mod:`llpe.probes` and :mod:`llpe.filters`.
+
+    Args:
+        graph: any graph.
+        dim: number of columns, probes × filters.
+        probes: how many; what a filter gives a node, one number for each probe, is scaled to mean square 1 (but for a
+            single probe, of which only the sign would be left; its columns have variance 1).
+        order: number of Chebyshev terms of a filter: the sharpest one resolves about 1/order² of the spectrum.
+        bank: ``"heat"`` or ``"step"``.
+        seed: of the probes.
+
+    Returns:
+        Shape (num_nodes, dim), float32; column p·filters + f is probe p through filter f.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> columns = filtered_probes(tiny("grid"), 16, probes=8)
+        >>> columns.shape, columns[0, ::2].square().mean().round(decimals=3)  # the first node, the first filter
+        (torch.Size([12, 16]), tensor(1.))
+    """
+    check_count("dim", dim)
+    check_probes(probes)
+    check_order(order)
+    check_choice("bank", bank, tuple(BANKS))
+    check_seed(seed)
+    if dim % probes:
+        raise ValueError(
+            f"`dim` must be probes × filters, a multiple of probes={probes}, got {dim}. Change one of them."
+        )
+    view = Graph.from_data(graph)
+    theta = BANKS[bank](order, dim // probes)
+    operator = torch_csr(-normalised_adjacency(view))  # L̃ = L − I
+    start = torch.from_numpy(draw(view.num_nodes, probes, seed))
+    out = torch.zeros(dim // probes, view.num_nodes, probes)
+    for weights, term in zip(theta.tolist(), recurrence(partial(multiply, operator), start, order), strict=True):
+        for column, weight in zip(out, weights, strict=True):
+            column.add_(term, alpha=weight)
+    length = torch.linalg.vector_norm(out, dim=(1, 2), keepdim=True) * (out[0].numel() ** -0.5)
+    spread = torch.maximum(out.std(dim=(1, 2), correction=0, keepdim=True), 0.1 * length)
+    out /= torch.where(spread > 0, spread, 1.0)
+    if probes > 1:
+        out *= (out.square().mean(dim=2, keepdim=True) + FAINT).rsqrt()
+    return out.permute(1, 2, 0).flatten(1)
+
+
+def padded(tensor: Tensor, width: int) -> Tensor:
+    """The same columns and zeros up to ``width`` of them."""
+    return torch.nn.functional.pad(tensor, (0, width - tensor.size(1)))
+
+
+def _as_given(data: Data) -> sp.csr_array:
+    """The weighted adjacency of the edges as they are: parallel edges add up."""
+    check_data(data)
+    source, target = data.edge_index.cpu().numpy()
+    given = data.edge_weight
+    weight = np.ones(source.size) if given is None else given.detach().cpu().double().numpy().reshape(-1)
+    n = count_nodes(data)
+    return sp.csr_array((weight, (source, target)), shape=(n, n))

@@ -1,0 +1,214 @@
+"""The same graph in every form people have it in gives the same, and what is no graph is refused in words."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import networkx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data, HeteroData
+from torch_geometric.transforms import ToSparseTensor
+from torch_geometric.utils import to_networkx
+
+import llpe
+from llpe import LLPE, Graph, Prepare, make_encoding, tiny
+from llpe.graph import as_data
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::llpe.GraphWarning"),
+    pytest.mark.filterwarnings("ignore:Sparse (CSR|CSC) tensor support is in beta"),
+    pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled"),
+]
+
+
+def weighted() -> Data:
+    """Directed, with weights, a self-loop, and an isolated node at the end."""
+    edge_index = torch.tensor([[0, 1, 1, 2, 3, 2], [1, 0, 2, 3, 0, 2]])
+    return Data(edge_index=edge_index, edge_weight=torch.tensor([1.0, 2.0, 0.5, 3.0, 0.25, 4.0]), num_nodes=5)
+
+
+def plain() -> Data:
+    return tiny("grid")
+
+
+def matrix(data: Data) -> sp.coo_array:
+    weight = torch.ones(data.num_edges) if data.edge_weight is None else data.edge_weight
+    return sp.coo_array((weight.numpy(), data.edge_index.numpy()), shape=(data.num_nodes, data.num_nodes))
+
+
+class SparseTensor:
+    """What llpe uses of torch_sparse.SparseTensor."""
+
+    def __init__(self, data: Data) -> None:
+        source, target = data.edge_index
+        self.row, self.col, self.value, self.count = target, source, data.edge_weight, data.num_nodes
+
+    def coo(self) -> tuple[Tensor, Tensor, Tensor | None]:
+        return self.row, self.col, self.value
+
+    def size(self, _: int) -> int:
+        return self.count
+
+
+def networkx_of(data: Data) -> networkx.DiGraph:
+    attributes = None if data.edge_weight is None else ["edge_weight"]
+    graph = to_networkx(data, edge_attrs=attributes)
+    for *_, edge in graph.edges(data=True):
+        if "edge_weight" in edge:
+            edge["weight"] = edge.pop("edge_weight")
+    return networkx.relabel_nodes(graph, lambda node: f"node {node}")
+
+
+FORMS: dict[str, Callable[[Data], object]] = {
+    "csr_array": lambda data: sp.csr_array(matrix(data)),
+    "csc_matrix": lambda data: sp.csc_matrix(matrix(data)),
+    "coo_array": matrix,
+    "lil_matrix": lambda data: sp.lil_matrix(matrix(data)),
+    "networkx": networkx_of,
+    "adj_t csr": ToSparseTensor(layout=torch.sparse_csr),
+    "adj_t coo": ToSparseTensor(layout=torch.sparse_coo),
+    "adj_t torch_sparse": lambda data: Data(adj_t=SparseTensor(data), num_nodes=data.num_nodes),
+}
+
+
+@pytest.mark.parametrize("make", [plain, weighted])
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_holds_the_same_edges(form: str, make: Callable[[], Data]) -> None:
+    data = as_data(FORMS[form](make()))  # type: ignore[arg-type]
+    assert (data.edge_weight is None) == (make().edge_weight is None)
+    assert data.num_nodes == make().num_nodes
+    assert np.array_equal(matrix(data).toarray(), matrix(make()).toarray())
+
+
+def test_a_pair_of_edges_and_number_of_nodes_is_a_graph() -> None:
+    data = as_data((plain().edge_index, 12))
+    assert (data.edge_index.tolist(), data.num_nodes) == (plain().edge_index.tolist(), 12)
+
+
+def test_a_graph_is_its_undirected_view() -> None:
+    view = Graph.from_data(weighted())
+    assert Graph.from_data(view) is view
+    assert Graph.from_data(as_data(view)).fingerprint == view.fingerprint
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_function_takes_every_form(form: str) -> None:
+    given = FORMS[form](weighted())
+    assert Graph.from_data(given).fingerprint == Graph.from_data(weighted()).fingerprint
+    for function in (
+        lambda graph: llpe.full_spectrum(graph).vectors,
+        lambda graph: llpe.end_spectrum(graph, first=2).vectors,
+        lambda graph: llpe.probe_features(graph, order=4, probes=2)[0],
+        lambda graph: llpe.laplacian_eigenvectors(graph, 2),
+        lambda graph: llpe.random_walk_return(graph, 4),
+        lambda graph: llpe.filtered_probes(graph, 4, probes=2),
+    ):
+        assert torch.allclose(function(given), function(weighted()), atol=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_encoding_prepares_every_form(form: str) -> None:
+    given = FORMS[form](weighted())
+    encoding = make_encoding("rwse", dim=4, steps=3)
+    prepared = Prepare(encoding)(given) if isinstance(given, Data) else encoding.prepare(given)
+    assert type(prepared) is Data
+    assert torch.equal(encoding(prepared), encoding(encoding.prepare(weighted())))
+    assert ("edge_index" in prepared) != form.startswith("adj_t")  # what came as a Data stays as it was
+    if form.startswith("adj_t"):
+        assert torch.equal(encoding(given), encoding(prepared))
+
+
+def test_sparse_tensors_are_prepared_before_batching() -> None:
+    encoding = make_encoding("rwse", dim=4, steps=3)
+    transform = ToSparseTensor(layout=torch.sparse_csr)
+    graphs = [transform(tiny(name)) for name in ("path", "grid")]
+    with pytest.raises(ValueError, match=r"must not be a Batch with torch's sparse tensors as adj_t.* before batching"):
+        encoding.prepare(Batch.from_data_list(graphs))
+    batch = Batch.from_data_list([encoding.prepare(graph) for graph in graphs])
+    assert torch.equal(encoding(batch), torch.cat([encoding(graph) for graph in graphs]))
+
+
+@pytest.mark.parametrize("kind", [networkx.Graph, networkx.MultiGraph, networkx.DiGraph, networkx.MultiDiGraph])
+def test_every_kind_of_networkx_graph_is_taken(kind: type[networkx.Graph]) -> None:
+    graph = kind([("a", "b"), ("b", "c"), ("c", "c")])
+    graph.add_node("alone")
+    adjacency = np.zeros((4, 4))
+    adjacency[[0, 1, 2], [1, 2, 2]] = 1
+    if not graph.is_directed():
+        adjacency[[1, 2], [0, 1]] = 1
+    assert np.array_equal(matrix(as_data(graph)).toarray(), adjacency)
+
+
+def test_parallel_edges_of_networkx_count_as_they_do_in_pyg() -> None:
+    graph = networkx.MultiDiGraph([(0, 1), (0, 1), (1, 2)])
+    assert Graph.from_data(graph).adjacency.toarray()[0, 1] == 1
+    for *_, edge in graph.edges(data=True):
+        edge["weight"] = np.float32(2)
+    assert Graph.from_data(graph).adjacency.toarray()[0, 1] == 4
+
+
+def test_duplicate_entries_of_a_matrix_add_up_and_the_matrix_is_left_as_it_was() -> None:
+    given = sp.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    assert as_data(given).edge_weight.tolist() == [2.0, 1.0]
+    assert given.nnz == 3
+
+
+def test_a_boolean_adjacency_has_no_weights() -> None:
+    assert as_data(sp.csr_array(np.array([[False, True], [True, False]]))).edge_weight is None
+
+
+BAD: dict[str, tuple[Callable[[], object], str]] = {
+    "a dense array": (lambda: np.eye(3), r"`data` must be a .*Data, \(edge_index, num_nodes\), .* got ndarray\. Conv"),
+    "hetero": (HeteroData, r"networkx graph, got HeteroData\. Convert it, e\.g\. with HeteroData\.to_homogeneous"),
+    "a name": (lambda: "cora", r"networkx graph, got str"),
+    "edges alone": (lambda: (plain().edge_index,), r"must be \(edge_index, num_nodes\) .*, got \(Tensor\)"),
+    "weights": (lambda: (plain().edge_index, torch.ones(34)), r"got \(Tensor, Tensor\)\. Use Data\(edge_index"),
+    "an array": (lambda: (plain().edge_index.numpy(), 12), r"got \(ndarray, int\)"),
+    "too few nodes": (lambda: (plain().edge_index, 3), r"must name nodes 0 … 2, got an edge to node 11"),
+    "no nodes": (lambda: (plain().edge_index[:, :0], 0), r"must have at least one node, got 0"),
+    "not square": (lambda: sp.csr_array((3, 4)), r"`data` must be square.* got shape \[3, 4\]"),
+    "complex": (lambda: sp.csr_array(np.array([[0, 1j], [1j, 0]])), r"`data` must have real entries, got complex128"),
+    "negative": (lambda: sp.csr_array([[0.0, -1.0], [-1.0, 0.0]]), r"edge_weight` must not be negative, got -1"),
+    "NaN": (lambda: sp.csr_array([[0.0, np.nan], [1.0, 0.0]]), r"edge_weight` must be finite, got 1 NaN"),
+    "some weights": (
+        lambda: networkx.Graph([(0, 1, {"weight": 2.0}), (1, 2)]),
+        r"edge attribute `weight` must be a number for every edge, got None\. Set it, or remove it",
+    ),
+    "a word as weight": (lambda: networkx.Graph([(0, 1, {"weight": "much"})]), r"for every edge, got 'much'"),
+    "nothing": (networkx.Graph, r"must have at least one node, got 0"),
+    "a batch": (lambda: Batch.from_data_list([plain()]), r"must be a single graph, got a Batch"),
+    "a rectangular adj_t": (
+        lambda: Data(adj_t=torch.ones(2, 3).to_sparse(), num_nodes=3),
+        r"`data\.adj_t` must be square.* got shape \[2, 3\]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_graph_is_refused_in_words(name: str) -> None:
+    make, message = BAD[name]
+    given = make()
+    with pytest.raises(ValueError, match=message):
+        llpe.end_spectrum(given, first=1)  # type: ignore[arg-type]
+    if not isinstance(given, Batch):
+        with pytest.raises(ValueError, match=message):
+            LLPE(2).prepare(given)  # type: ignore[arg-type]
+
+
+def test_networkx_is_not_imported_for_other_graphs() -> None:
+    code = """
+import sys
+import scipy.sparse as sp
+from llpe.graph import as_data
+before = "networkx" in sys.modules
+as_data(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+assert ("networkx" in sys.modules) == before
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
