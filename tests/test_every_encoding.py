@@ -36,8 +36,7 @@ CASES = {
     "llpe-probes plain": {"dim": 8, "order": 12, "probes": 4, "rows": "plain"},
     "concat": {"encodings": ["lpe-fk", "signnet", "rwse"]},
 }
-BRANCHES_ON_TENSORS = "llpe"  # cases that begin so are not traced yet
-TRACED = [case for case in CASES if not case.startswith(BRANCHES_ON_TENSORS)]
+TRACED = list(CASES)
 pytestmark = pytest.mark.filterwarnings("ignore::llpe.GraphWarning")
 
 
@@ -455,7 +454,7 @@ def with_features(case):
 def test_compiles_without_a_graph_break(case, training):
     torch.compiler.reset()
     encoding, data = build(case).train(training), with_features(case)
-    encoding.meet(data)
+    encoding.initialise(data)
     torch.manual_seed(0)
     result = torch.compile(encoding, fullgraph=True, backend="eager")(data)
     torch.manual_seed(0)
@@ -493,7 +492,7 @@ class FromTensors(torch.nn.Module):
 def test_exports_for_any_number_of_rows(case, strict):
     torch.compiler.reset()
     encoding, data = build(case), with_features(case)
-    encoding.meet(data)
+    encoding.initialise(data)
     fixed = fixed_part(data, Data(x=data.x, edge_index=data.edge_index, num_nodes=12))
     rows = {name: {0: torch.export.Dim.DYNAMIC} if len(tensor) == 12 else {} for name, tensor in fixed.items()}
     with warnings.catch_warnings():
@@ -508,7 +507,7 @@ def test_exports_for_any_number_of_rows(case, strict):
 @pytest.mark.parametrize("case", TRACED)
 def test_works_on_the_meta_device(case, training):
     encoding, data = build(case).train(training), with_features(case)
-    encoding.meet(data)
+    encoding.initialise(data)
     encoding, data = encoding.to("meta"), data.to("meta")
     result = encoding(data)
     assert (result.device.type, result.shape) == ("meta", (12, encoding.dim))

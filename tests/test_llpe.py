@@ -10,11 +10,18 @@ from torch_geometric.data import Data
 
 from llpe import LLPE, Graph, ProbeLLPE, chebyshev, end_spectrum, full_spectrum, make_encoding, tiny
 from llpe.data.synthetic import sbm
-from llpe.encodings.filtered import LEVELS, penalty_parts
-from llpe.encodings.llpe import minmax, spectral_basis
+from llpe.encodings.filtered import LEVELS, SHARE, penalty_parts
+from llpe.encodings.llpe import minmax, minmax_basis, spectral_basis
 from llpe.graph import TINY
 from llpe.laplacian import normalised_adjacency
 from llpe.probes import draw
+
+
+PLAIN = {"size": 1.0, "start": "uniform"}  # the paper's formula and what it learns
+
+
+def one_basis(spectrum, order, graph):
+    return spectral_basis(spectrum, chebyshev.basis(spectrum.values, order), probe_of(graph)[:, None])[:, 0]
 
 
 def naive_gains(values, theta):
@@ -46,7 +53,8 @@ def probe_of(graph, seed=0):
 def test_forward_and_gradient_are_the_papers_formula(name, source, scaling):
     data = tiny(name)
     graph = Graph.from_data(data)
-    encoding = LLPE(5, order=12, source=source, k=2 if source == "ends" else None, scaling=scaling, seed=3).double()
+    k = 2 if source == "ends" else None
+    encoding = LLPE(5, order=12, source=source, k=k, scaling=scaling, seed=3, **PLAIN).double()
     prepared = encoding.prepare(data)
     make = {"full": full_spectrum, "ends": lambda *a, **b: end_spectrum(*a, first=2, last=2, **b)}[source]
     spectrum = make(graph, seed=3, cache=False)
@@ -63,22 +71,102 @@ def test_forward_and_gradient_are_the_papers_formula(name, source, scaling):
     assert torch.allclose(encoding.theta.grad, theta.grad, atol=1e-10)
 
 
+@pytest.mark.parametrize("start", ["uniform", "heat"])
+@pytest.mark.parametrize("kind", [LLPE, ProbeLLPE])
+def test_the_plain_output_is_basis_times_coefficients_whatever_is_learned_inside(kind, start):
+    data = tiny("grid")
+    data.x = 7 * torch.ones(12, 3)  # a length that must not matter
+    rows = {"rows": "plain"} if kind is ProbeLLPE else {}
+    encoding = kind(8, order=6, size=1.0, l1=0.0, l2=0.0, start=start, **rows)
+    prepared = encoding.prepare(data)
+    basis = prepared[encoding.attribute("basis")]
+    torch.testing.assert_close(encoding(prepared), (basis @ encoding.coefficients).flatten(1))
+    wanted = torch.randn(encoding.coefficients.shape, generator=torch.Generator().manual_seed(0))
+    encoding.set_coefficients(wanted)
+    torch.testing.assert_close(encoding.coefficients, wanted)
+    torch.testing.assert_close(encoding(prepared), (basis @ wanted).flatten(1))
+    optimiser = torch.optim.SGD(encoding.parameters(), lr=1.0)
+    encoding(prepared).square().sum().backward()
+    optimiser.step()
+    assert not torch.allclose(encoding.coefficients, wanted)
+    torch.testing.assert_close(encoding(prepared), (basis @ encoding.coefficients).flatten(1))
+    assert float(encoding.penalty(prepared)) == 0
+
+
+def test_coefficients_that_do_not_fit_are_refused():
+    encoding = LLPE(8, order=6)
+    with pytest.raises(ValueError, match=r"shape \[order, filters\] = \[6, 1\], got \[6, 8\]"):
+        encoding.set_coefficients(torch.zeros(6, 8))
+    with pytest.raises(ValueError, match="`coefficients` must be finite"):
+        encoding.set_coefficients(torch.full((6, 1), torch.nan))
+
+
+@pytest.mark.parametrize("kind", [LLPE, ProbeLLPE])
+@pytest.mark.parametrize("length", [0.01, 1.0, 300.0])
+def test_rows_are_a_share_of_the_features_length(kind, length):
+    data = sbm(n=100, seed=0)
+    data.x = length * torch.nn.functional.normalize(torch.randn(100, 5, generator=torch.Generator().manual_seed(0)))
+    encoding = kind(16)
+    with torch.no_grad():
+        rows = encoding(encoding.prepare(data)).norm(dim=1)
+        sparse = kind(16)
+        data.x = data.x.to_sparse_coo()
+        other = sparse(sparse.prepare(data))
+    assert float(rows.mean()) == pytest.approx(SHARE * length, rel=1e-4)
+    assert float(other.norm(dim=1).mean()) == pytest.approx(SHARE * length, rel=1e-4)
+    data.x = None
+    encoding.reset_parameters()
+    assert float(encoding(encoding.prepare(data)).detach().norm(dim=1).mean()) == pytest.approx(SHARE, rel=1e-4)
+
+
+def test_the_scale_is_set_once_and_goes_with_the_weights():
+    data = sbm(n=60, seed=0)
+    encoding, other = LLPE(8), LLPE(8)
+    prepared = encoding.prepare(data)
+    data.x = 100 * data.x
+    other.load_state_dict(encoding.state_dict())
+    assert torch.equal(other(other.prepare(data)), encoding(prepared))
+    assert LLPE(8).state_dict()["scale"].isnan()
+
+
+def test_frozen_filters_have_no_parameters_and_are_the_learned_ones_at_the_start():
+    data = sbm(n=60, seed=0)
+    learned, frozen = ProbeLLPE(16), ProbeLLPE(16, frozen=True)
+    assert not list(frozen.parameters())
+    torch.testing.assert_close(frozen(frozen.prepare(data)), learned(learned.prepare(data)).detach())
+    with pytest.raises(ValueError, match=r"`l2` must be 0 for frozen filters, got 0\.1"):
+        LLPE(8, frozen=True, l2=0.1)
+
+
+def test_several_directions_are_the_single_one_of_each_probe():
+    data = sbm(n=80, seed=0)
+    spectrum = full_spectrum(data, cache=False)
+    encoding = LLPE(6, directions=3, rows="plain", size=1.0)
+    assert encoding.coefficients.shape == (32, 2)
+    out = encoding(encoding.prepare(data)).detach().view(80, 3, 2).double()
+    gains = naive_gains(spectrum.values, encoding.coefficients.detach().double())
+    for column, probe in enumerate(torch.from_numpy(draw(80, 3, 0)).double().T):
+        assert torch.allclose(out[:, column], naive_directions(spectrum, probe) @ gains, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", [LLPE, ProbeLLPE])
 def test_size_multiplies_the_encoding_and_nothing_else(kind):
     data = tiny("ring")
     one, ten = (kind(8, order=8, l1=0.1, size=size) for size in (1.0, 10.0))
+    for encoding in (one, ten):
+        encoding.theta.data.fill_(0.5)
     prepared = one.prepare(data)
     assert torch.allclose(10 * one(prepared), ten(ten.prepare(data)), atol=1e-5)
     assert torch.equal(one.penalty(prepared), ten.penalty(prepared))
     assert one.fixed_arguments() == ten.fixed_arguments()
-    with pytest.raises(ValueError, match="`size` must be a finite number above 0, got 0"):
+    with pytest.raises(ValueError, match="`size` must be a finite number above 0, or None, got 0"):
         kind(8, size=0.0)
 
 
 def test_forward_is_the_papers_formula_on_a_larger_graph():
     data = sbm(n=300, homophily=0.3, seed=2)
     data.x = data.x.double()
-    encoding = LLPE(16, order=64).double()
+    encoding = LLPE(16, order=64, **PLAIN).double()
     spectrum = full_spectrum(data, cache=False)
     naive = naive_directions(spectrum, probe_of(Graph.from_data(data))) @ naive_gains(
         spectrum.values, encoding.theta.detach()
@@ -97,7 +185,7 @@ def test_recurrence_on_one_signal_gives_the_same_basis(name):
         (spectrum.vectors.sum(dim=1), spectrum.vectors @ terms),
         (
             naive_directions(spectrum, probe_of(graph)).sum(dim=1),
-            spectral_basis(spectrum, 64, "unit", probe_of(graph)),
+            one_basis(spectrum, 64, graph),
         ),
     ):
         recurrence = torch.stack(list(chebyshev.recurrence(operator.matmul, signal, 64)), dim=1)
@@ -114,10 +202,10 @@ def test_unit_basis_does_not_depend_on_the_eigenbasis(name):
         turn = ortho_group.rvs(len(where), random_state=1) if len(where) > 1 else -np.eye(1)
         turned[:, where] = spectrum.vectors[:, where] @ torch.from_numpy(turn)
     other = dataclasses.replace(spectrum, vectors=turned)
-    one, two = (spectral_basis(s, 16, "unit", probe_of(graph)) for s in (spectrum, other))
+    one, two = (one_basis(s, 16, graph) for s in (spectrum, other))
     assert torch.allclose(one, two, atol=1e-10)
     if name not in ("no-edges",):
-        one, two = (spectral_basis(s, 16, "minmax", probe_of(graph)) for s in (spectrum, other))
+        one, two = (minmax_basis(s, chebyshev.basis(s.values, 16)) for s in (spectrum, other))
         assert not torch.allclose(one, two, atol=1e-3)  # the published form does depend on it
 
 
@@ -132,7 +220,7 @@ def test_unit_basis_is_the_same_from_two_solvers():
         spaces=full.spaces[kept].unique(return_inverse=True)[1],
     )
     assert (full.solver, ends.solver) == ("lapack", "arpack")
-    one, two = (spectral_basis(s, 64, "unit", probe_of(graph)) for s in (same, ends))
+    one, two = (one_basis(s, 64, graph) for s in (same, ends))
     assert torch.allclose(one, two, atol=1e-6)
 
 
@@ -141,7 +229,7 @@ def test_unit_basis_is_the_same_from_two_solvers():
 def test_every_eigenvalue_carries_energy_equal_to_its_multiplicity(name):
     graph = Graph.from_data(tiny(name))
     spectrum = full_spectrum(graph, cache=False)
-    signal = spectral_basis(spectrum, 1, "unit", probe_of(graph))[:, 0]
+    signal = one_basis(spectrum, 1, graph)[:, 0]
     energy = (spectrum.vectors.T @ signal) ** 2
     for space in spectrum.spaces.unique():
         inside = spectrum.spaces == space
@@ -163,7 +251,7 @@ def test_minmax_is_defined_on_a_constant_vector():
 def test_penalty_is_that_of_the_gain_matrix(source):
     data = sbm(n=200, seed=0)
     k = 20 if source == "ends" else None
-    encoding = LLPE(6, order=16, source=source, k=k, l1=0.3, l2=0.7).double()
+    encoding = LLPE(6, order=16, source=source, k=k, l1=0.3, l2=0.7, **PLAIN).double()
     spectrum = full_spectrum(data) if source == "full" else end_spectrum(data, first=20, last=20)
     theta = encoding.theta.detach().clone().requires_grad_()
     gains = naive_gains(spectrum.values, theta)
@@ -177,8 +265,8 @@ def test_penalty_is_that_of_the_gain_matrix(source):
 
 def test_penalty_of_probes_is_that_of_the_density():
     data = sbm(n=1500, seed=0)
-    exact = LLPE(6, order=16, l1=1.0, l2=1.0)
-    probes = ProbeLLPE(64 * 6, order=16, probes=64, start="uniform", l1=1.0, l2=1.0)
+    exact = LLPE(6, order=16, l1=1.0, l2=1.0, **PLAIN)
+    probes = ProbeLLPE(64 * 6, order=16, probes=64, l1=1.0, l2=1.0, **PLAIN)
     assert torch.equal(exact.theta, probes.theta)
     expected = float(exact.penalty(exact.prepare(data)).detach())
     assert float(probes.penalty(probes.prepare(data)).detach()) == pytest.approx(expected, rel=0.05)
@@ -187,10 +275,11 @@ def test_penalty_of_probes_is_that_of_the_density():
 def test_merged_eigenvalues_keep_the_penalty():
     """More distinct eigenvalues than levels are merged with neighbours: the sums barely change."""
     values = torch.linspace(0, 2, 3 * LEVELS, dtype=torch.float64)
-    theta = LLPE(8, order=64).theta.detach().double()
-    parts = penalty_parts(values.numpy(), np.ones(values.numel()), 64)
+    theta = LLPE(8, order=64, **PLAIN).theta.detach().double()
+    parts = penalty_parts(values.numpy(), np.ones(values.numel()), 64, values.numel())
     gains = chebyshev.basis(values, 64) @ theta
-    assert (parts["terms"] @ theta).abs().sum().item() == pytest.approx(gains.abs().sum().item(), rel=2e-3)
+    angle, count = parts["levels"][:, :1], parts["levels"][:, 1:]
+    assert (count * torch.cos(angle * torch.arange(64)) @ theta).abs().sum().item() == pytest.approx(gains.abs().sum().item(), rel=2e-3)
     squared = ((parts["gram"] @ theta) * theta).sum()
     assert squared.sqrt().item() == pytest.approx(torch.linalg.norm(gains).item(), rel=1e-10)
 
@@ -199,7 +288,7 @@ def test_merged_eigenvalues_keep_the_penalty():
 def test_gradient_of_the_penalty_is_that_of_the_formula_and_can_be_taken_twice(l1, l2):
     data = sbm(n=300, seed=0)
     data.x = data.x.double()
-    encoding = LLPE(6, order=16, l1=l1, l2=l2).double()
+    encoding = LLPE(6, order=16, l1=l1, l2=l2, **PLAIN).double()
     penalty = encoding.penalty(encoding.prepare(data))
     penalty.backward(retain_graph=True)
     once = encoding.theta.grad.clone()
@@ -214,7 +303,7 @@ def test_gradient_of_the_penalty_is_that_of_the_formula_and_can_be_taken_twice(l
 
 
 def test_penalty_of_zero_filters_has_a_finite_gradient():
-    encoding = LLPE(4, order=8, l1=0.1, l2=0.1)
+    encoding = LLPE(4, order=8, l1=0.1, l2=0.1, **PLAIN)
     data = encoding.prepare(tiny("grid"))
     torch.nn.init.zeros_(encoding.theta)
     encoding.penalty(data).backward()
@@ -224,10 +313,47 @@ def test_penalty_of_zero_filters_has_a_finite_gradient():
 def test_penalty_of_a_batch_is_the_sum_over_its_graphs():
     from torch_geometric.data import Batch
 
-    encoding = LLPE(4, order=8, l1=0.1, l2=0.2)
+    encoding = LLPE(4, order=8, l1=0.1, l2=0.2, **PLAIN)
     graphs = [encoding.prepare(tiny(name)) for name in ("ring", "grid")]
     together = encoding.penalty(Batch.from_data_list(graphs))
     assert together.item() == pytest.approx(sum(encoding.penalty(g).item() for g in graphs), rel=1e-5)
+
+
+@pytest.mark.parametrize("graphs", [1, 2])
+def test_the_penalty_of_a_bank_is_how_far_the_filters_moved_in_units_of_themselves(graphs):
+    from torch_geometric.data import Batch
+
+    encoding = LLPE(6, directions=3, order=16, l1=0.3, l2=0.7).double()
+    data = [encoding.prepare(sbm(n=n, seed=0)) for n in (100, 150)[:graphs]]
+    bank = encoding.coefficients.detach().clone()
+    encoding.theta.data.normal_(generator=torch.Generator().manual_seed(0))
+    values = torch.cat([full_spectrum(each, cache=False).values for each in data])
+    before, after = naive_gains(values, bank), naive_gains(values, encoding.coefficients)
+    moved = (after - before) / before.square().mean(dim=0).sqrt()
+    naive = 0.3 * moved.abs().mean() + 0.7 * moved.square().mean().sqrt()
+    ours = encoding.penalty(Batch.from_data_list(data) if graphs > 1 else data[0])
+    assert ours.item() == pytest.approx(naive.item(), rel=1e-6)
+
+
+def test_at_the_start_the_penalty_of_a_bank_is_nothing_and_its_gradient_finite():
+    encoding = LLPE(4, order=8, l1=0.1)
+    data = encoding.prepare(tiny("grid"))
+    penalty = encoding.penalty(data)
+    penalty.backward()
+    assert penalty.item() < 1e-12
+    assert encoding.theta.grad.isfinite().all()
+
+
+def test_parts_of_the_penalty_are_small_and_never_taken_for_rows_of_nodes():
+    for kind in (LLPE, ProbeLLPE):
+        encoding = kind(16, l1=0.1)
+        for n in (23, 24, LEVELS):
+            nodes = torch.arange(n - 1)
+            path = torch.stack([nodes, nodes + 1])
+            data = encoding.prepare(Data(edge_index=torch.cat([path, path.flip(0)], dim=1), num_nodes=n))
+            parts = [encoding.attribute(part) for part in ("levels", "gram")]
+            assert not {*parts} & {*data.node_attrs()}
+            assert sum(data[part].numel() * 4 for part in parts) <= 12 * 1024 + 8
 
 
 def test_minmax_is_the_authors_form():
@@ -245,18 +371,18 @@ def test_every_form_has_the_name_that_makes_it():
 
 
 def test_the_defaults_of_probes_fit_together():
-    for dim, probes, filters in ((1, 1, 1), (48, 48, 1), (64, 64, 1), (128, 64, 2)):
+    for dim, probes, filters in ((1, 1, 1), (48, 48, 1), (64, 64, 1), (96, 48, 2), (128, 64, 2)):
         encoding = ProbeLLPE(dim)
         assert (encoding.probes, encoding.theta.size(1)) == (probes, filters)
 
 
-FORMS = {"llpe": {}, "llpe-ends": {}, "llpe-probes": {"probes": 16}}
+FORMS = {"llpe": {}, "llpe-ends": {}, "llpe-probes": {"probes": 16, "rows": "plain"}}
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_heat_start_has_unit_variance_on_the_prepared_graph(name):
     data = sbm(n=500, homophily=0.5, seed=0)
-    encoding = make_encoding(name, dim=64, order=32, start="heat", **FORMS[name])
+    encoding = make_encoding(name, dim=64, order=32, start="heat", size=1.0, **FORMS[name])
     filters = encoding.theta.size(1)
     with torch.no_grad():
         columns = encoding(encoding.prepare(data)).view(500, -1, filters)
@@ -265,19 +391,18 @@ def test_heat_start_has_unit_variance_on_the_prepared_graph(name):
 
 
 def test_heat_start_is_scaled_once_also_without_prepare_in_this_process():
-    encoding, other = LLPE(8, order=16, start="heat"), LLPE(8, order=16, start="heat")
+    encoding, other = LLPE(8, order=16, size=1.0), LLPE(8, order=16, size=1.0)
     data = encoding.prepare(tiny("grid"))
-    assert not other.started
     assert torch.equal(other(data), encoding(data))
-    before = other.theta.detach().clone()
+    before = other.coefficients.detach().clone()
     other.prepare(tiny("ring"))
-    assert torch.equal(other.theta, before)
+    assert torch.equal(other.coefficients, before)
 
 
 def test_response_is_the_filter_at_any_lambda():
-    encoding = LLPE(3, order=10).double()
+    encoding = LLPE(3, order=10, size=1.0).double()
     grid = torch.linspace(0, 2, 33, dtype=torch.float64)
-    assert torch.allclose(encoding.response(grid), naive_gains(grid, encoding.theta), atol=1e-12)
+    assert torch.allclose(encoding.response(grid), naive_gains(grid, encoding.coefficients), atol=1e-12)
     assert encoding.response(np.array([0.5])).shape == (1, 3)
     with pytest.raises(ValueError, match=r"`lambdas` must be in \[0, 2\], got values in \[0, 3\]"):
         encoding.response([0.0, 3.0])
@@ -285,22 +410,32 @@ def test_response_is_the_filter_at_any_lambda():
 
 def test_probes_share_their_filters():
     data = tiny("grid")
-    encoding = ProbeLLPE(12, order=8, probes=4, rows="plain")
+    encoding = ProbeLLPE(12, order=8, probes=4, rows="plain", size=1.0)
     assert encoding.theta.shape == (8, 3)
     pe = encoding(encoding.prepare(data)).view(12, 4, 3)
     basis = data_basis(encoding, data)
-    assert torch.allclose(pe[:, 2, 1], basis[:, 2] @ encoding.theta[:, 1], atol=1e-6)
+    assert torch.allclose(pe[:, 2, 1], basis[:, 2] @ encoding.coefficients[:, 1], atol=1e-6)
 
 
 def test_unit_rows_keep_directions_and_have_mean_square_one():
     data = tiny("grid")
-    plain = ProbeLLPE(12, order=8, probes=4, rows="plain")
-    unit = ProbeLLPE(12, order=8, probes=4)
+    plain = ProbeLLPE(12, order=8, probes=4, rows="plain", size=1.0)
+    unit = ProbeLLPE(12, order=8, probes=4, size=1.0)
     assert unit.rows == "unit"
     p, u = (e(e.prepare(data)).view(12, 4, 3) for e in (plain, unit))
     torch.testing.assert_close(u.square().mean(dim=1), torch.ones(12, 3))
     torch.testing.assert_close(u, p / p.square().mean(dim=1, keepdim=True).sqrt())
     assert ProbeLLPE(3, probes=1).rows == "plain"  # of a single number only the sign would be left
+
+
+def test_what_a_filter_leaves_nothing_of_is_not_blown_up():
+    """The complete graph has no eigenvalue near 2: what a high pass leaves there is rounding error."""
+    data = tiny("complete")
+    encoding = ProbeLLPE(8, probes=4, order=64, size=1.0)
+    rows = encoding(encoding.prepare(data)).detach().view(data.num_nodes, 4, 2).square().mean(dim=1)
+    low, high = rows.T
+    assert torch.allclose(low, torch.ones(data.num_nodes), atol=1e-4)
+    assert (high < 0.1).all()
 
 
 def test_a_row_of_zeros_has_a_finite_gradient():
@@ -340,7 +475,7 @@ def test_bad_arguments_are_refused(arguments, words):
     [
         ({"dim": 0}, "`dim` must be an integer of at least 1, got 0"),
         ({"dim": 4, "probes": 0}, "`probes` must be an integer of at least 1"),
-        ({"dim": 96}, "`dim` must be probes × filters, a multiple of probes=64, got 96"),
+        ({"dim": 96, "probes": 64}, "`dim` must be probes × filters, a multiple of probes=64, got 96"),
         ({"dim": 4, "rows": "long"}, "`rows` must be one of 'plain', 'unit', got 'long'"),
         ({"dim": 4, "start": "zero"}, "`start` must be one of 'uniform', 'heat', 'step', got 'zero'"),
     ],

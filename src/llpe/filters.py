@@ -14,16 +14,18 @@ from torch import Tensor
 
 from llpe import chebyshev
 
+LONGEST = 32.0  # time of the heat kernel; far longer ones smooth away all but components and the largest clusters
+
 
 def heat_bank(order: int, filters: int) -> Tensor:
     """Low passes e^(−tλ) and high passes e^(−t(2−λ)), shape (order, filters).
 
-    The times t are spread geometrically up to order²/8, about the sharpest that ``order`` terms resolve: the series of
-    e^(−tλ) falls as e^(−m²/2t). A single filter is the sum of one low and one high pass.
+    The times t are spread geometrically up to ``LONGEST``, or order²/8 if that is less, about the sharpest that
+    ``order`` terms resolve: the series of e^(−tλ) falls as e^(−m²/2t). A single filter is the sum of one low and one high
+    pass.
     """
     lows = max(1, (filters + 1) // 2)
-    sharpest = max(1.0, order**2 / 8)
-    times = np.geomspace(1.0, sharpest, lows + 1)[1:]
+    times = np.geomspace(1.0, max(1.0, min(LONGEST, order**2 / 8)), lows + 1)[1:]
     return _mirrored(chebyshev.heat(times, order), filters)
 
 

@@ -45,15 +45,23 @@ class Named:
         return {name: each for name, each in known.items() if name not in self.decided}
 
 
+PUBLISHED = {
+    "source": "full",
+    "k": None,
+    "scaling": "minmax",
+    "directions": 1,
+    "start": "uniform",
+    "rows": "plain",
+    "size": 1.0,
+    "frozen": False,
+}
 ENCODINGS: dict[str, Named] = {
     kind.name: Named(kind)
     for kind in (NoEncoding, LPEFirst, LPELast, LPEEnds, LPEFull, ElasticPE, SignNet, SANPE, RWSE)
 } | {
     "llpe": Named(LLPE, {"source": "full", "k": None, "scaling": "unit"}, "from all eigenpairs"),
     "llpe-ends": Named(LLPE, {"source": "ends"}, "from the first and last k eigenpairs"),
-    "llpe-minmax": Named(
-        LLPE, {"source": "full", "k": None, "scaling": "minmax", "start": "uniform", "size": 1.0}, "as published"
-    ),
+    "llpe-minmax": Named(LLPE, PUBLISHED, "as published"),
     "llpe-probes": Named(ProbeLLPE),
 }
 INSTEAD = {  # of an option, another name

@@ -88,7 +88,7 @@ class Encoding(nn.Module, ABC):
         """What to add to the loss, a scalar; 0 unless the encoding has a penalty."""
         return torch.zeros(())
 
-    def meet(self, data: Data) -> None:
+    def initialise(self, data: Data) -> None:
         """Called with prepared data, once before the first forward: for what can be sized or scaled only then."""
 
     def prepare(self, data: GraphLike, *, cache: bool | Cache = True) -> Data:
@@ -123,7 +123,7 @@ class Encoding(nn.Module, ABC):
             increments[name] = torch.zeros(len(tensors), dtype=torch.int64)
         if isinstance(data, Batch):  # the copy of a batch shares its dicts with the original
             data._slice_dict, data._inc_dict = data._slice_dict | slices, data._inc_dict | increments
-        self.meet(data.get_example(0) if isinstance(data, Batch) else data)
+        self.initialise(data.get_example(0) if isinstance(data, Batch) else data)
 
     def fixed_part(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         """What :meth:`prepare` attaches for one graph, from the cache if it is there, by the attributes' names."""
@@ -196,7 +196,8 @@ def _rows(data: Data) -> int | None:
     """The number of nodes that ``data`` states, not one guessed from its edges."""
     if isinstance(data.x, Tensor):
         return data.x.size(0)
-    return int(data.num_nodes) if "num_nodes" in data and data.num_nodes is not None else None
+    stated = data["num_nodes"] if "num_nodes" in data else None
+    return None if stated is None else int(stated)
 
 
 @contextlib.contextmanager

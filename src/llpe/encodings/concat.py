@@ -64,9 +64,9 @@ class Concat(Encoding):
     def attribute(self, part: str) -> str:
         return part  # each of them has named its own
 
-    def meet(self, data: Data) -> None:
+    def initialise(self, data: Data) -> None:
         for each in self._each():
-            each.meet(data)
+            each.initialise(data)
 
     def forward(self, data: Data) -> Tensor:
         return torch.cat([each(data) for each in self._each()], dim=1)

@@ -1,16 +1,28 @@
-"""Learned filters over the spectrum: the shared half of the encodings whose fixed part is a Chebyshev basis B.
+"""Learned filters over the spectrum: the shared half of the encodings whose fixed part is a Chebyshev basis.
 
-    P = B·Θ,   Θ ∈ R^(order × filters),   h_f(λ) = Σ_m Θ[m, f]·T_m(λ − 1)
+    P[v, s, f] = (h_f(L)·signal_s)[v] = Σ_m B[v, s, m]·C[m, f],   h_f(λ) = Σ_m C[m, f]·T_m(λ − 1)
 
-A subclass computes B, with a last axis of length ``order``, and the parts of the penalty from a spectrum.
+A subclass computes B, the Chebyshev terms of its signals, and the parts of the penalty. The filters are shared by all
+signals, so dim = signals × filters. The coefficients C ∈ R^(order × filters) are all that is learned, in one of two ways:
 
-NOTE[PAPER]: the penalty is on whole-matrix norms, l1·‖W‖₁ + l2·‖W‖_F, as in the authors' code; the paper speaks of
-columns.
+* ``start="uniform"``, the paper's: C itself, from random values, with the paper's penalty on the gains W = T(λ)·C.
+* a bank of low and high passes (``"heat"``, ``"step"``): C = bank + step·Θ, where Θ starts at 0 and ``step`` is a
+  hundredth of each filter's largest coefficient or so: at the rates a model is trained with, the filters then change
+  slowly, and few labels cannot bend them at once. The penalty is on that change, relative to the bank: one value suits
+  graphs of any size and encodings of any width, and a penalty that is forgotten does no harm.
+
+The output is small beside the features unless ``size`` says otherwise: its rows have a mean length of ``SHARE`` times the
+mean length of the rows of ``data.x`` (of 1, where there are no features) on the first graph that is prepared. An
+encoding larger than the features drowns them, and an optimiser such as Adam then fits it first.
+
+NOTE[PAPER]: the paper's penalty is on whole-matrix norms, l1·‖W‖₁ + l2·‖W‖_F, as in the authors' code; the text of the
+paper speaks of columns.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -21,75 +33,181 @@ from llpe import chebyshev
 from llpe.encodings.base import Encoding, check_choice, seeded
 from llpe.filters import BANKS
 
+Start = Literal["uniform", "heat", "step"]
+Rows = Literal["plain", "unit"]
+SHARE = 0.3  # of the features' mean row length
+RATE = 0.1  # of a filter's largest coefficient: what a change of 1 in Θ adds
+L2 = 0.01  # penalty on the change of the filters, unless another is given
+FAINT = 1e-10  # of a signal's energy: a row that a filter leaves less of is rounding error, and stays small
+NOTHING = 1e-20  # keeps a row of zeros from 0/0
 LEVELS = 1024  # distinct eigenvalues that ‖W‖₁ sees; more are merged with their neighbours
+MOST = 64  # signals, unless said otherwise
 
 
 class FilteredEncoding(Encoding):
     """Base of the encodings that learn Chebyshev coefficients of filters, and nothing else.
 
     Args:
-        filters: how many; ``dim`` or fewer, where several columns share one.
+        signals: how many signals are filtered; ``dim`` must be a multiple.
 
     Attributes:
-        theta: the filters' Chebyshev coefficients, shape (order, filters).
+        theta: what is learned, shape (order, filters); see the module's docstring. None if ``frozen``.
+        scale: what the output is multiplied with: ``size``, or a share of the features' length.
     """
 
-    started: Tensor
-    graph_parts = frozenset({"terms", "gram"})
+    base: Tensor
+    scale: Tensor
+    graph_parts = frozenset({"levels", "gram"})
 
     def __init__(
-        self, dim: int, filters: int, *, order: int, start: str, size: float, l1: float, l2: float, seed: int
+        self,
+        dim: int,
+        signals: int,
+        *,
+        order: int,
+        start: Start,
+        rows: Rows | None,
+        size: float | None,
+        l1: float,
+        l2: float | None,
+        frozen: bool,
+        seed: int,
     ) -> None:
         super().__init__(dim, seed)
         chebyshev.check_order(order)
         check_choice("start", start, ("uniform", *BANKS))
+        rows = rows or ("unit" if signals > 1 else "plain")
+        check_choice("rows", rows, ("plain", "unit"))
+        if not isinstance(frozen, bool):
+            raise ValueError(f"`frozen` must be True or False, got {frozen!r}.")
+        l2 = (0.0 if start == "uniform" or frozen else L2) if l2 is None else l2
         for name, value in (("l1", l1), ("l2", l2)):
-            if not np.isfinite(value) or value < 0:
+            if not _is_number(value) or value < 0:
                 raise ValueError(f"`{name}` must be a finite number of at least 0, got {value!r}.")
-        if not np.isfinite(size) or size <= 0:
-            raise ValueError(f"`size` must be a finite number above 0, got {size!r}.")
-        self.order, self.start, self.size, self.l1, self.l2 = order, start, size, l1, l2
-        self.theta = nn.Parameter(torch.empty(order, filters))
-        self.register_buffer("started", torch.tensor(False))
+            if value and frozen:
+                raise ValueError(f"`{name}` must be 0 for frozen filters, got {value!r}. Nothing is learned.")
+        if size is not None and (not _is_number(size) or size <= 0):
+            raise ValueError(f"`size` must be a finite number above 0, or None, got {size!r}.")
+        self.order, self.start, self.rows, self.frozen = order, start, rows, frozen
+        self.size, self.l1, self.l2 = size, l1, l2
+        filters = dim // signals
+        self.theta = None if frozen else nn.Parameter(torch.empty(order, filters))
+        self.register_buffer("base", torch.zeros(order, filters))
+        self.register_buffer("scale", torch.tensor(math.nan))
         with seeded(seed):
             self.reset_parameters()
 
+    @torch.no_grad()
     def reset_parameters(self) -> None:
-        with torch.no_grad():
-            if self.start == "uniform":
-                self.theta.uniform_(-(self.order**-0.5), self.order**-0.5)
-            else:
-                self.theta.copy_(BANKS[self.start](self.order, self.theta.size(1)))
-            self.started.fill_(self.start == "uniform")
+        if self.start == "uniform":
+            (self.base if self.theta is None else self.theta).uniform_(-(self.order**-0.5), self.order**-0.5)
+        else:
+            self.base.copy_(BANKS[self.start](self.order, self.base.size(1)))
+            if self.theta is not None:
+                self.theta.zero_()
+        self.scale.fill_(math.nan)
+        self._scaled = False
+
+    @property
+    def coefficients(self) -> Tensor:
+        """The Chebyshev coefficients of the filters, shape (order, filters)."""
+        if self.theta is None:
+            return self.base
+        return self.theta if self.start == "uniform" else self.base + self._step() * self.theta
+
+    @torch.no_grad()
+    def set_coefficients(self, coefficients: Tensor) -> None:
+        """Sets the Chebyshev coefficients; what is learned from now on starts there.
+
+        Example:
+            >>> from llpe import LLPE
+            >>> encoding = LLPE(4, order=3)
+            >>> encoding.set_coefficients(torch.tensor([[1.0], [0.0], [0.0]]))  # h(λ) = 1
+            >>> encoding.response([0.0, 0.5, 2.0]).flatten().tolist()
+            [1.0, 1.0, 1.0]
+        """
+        given = torch.as_tensor(coefficients)
+        if given.shape != self.base.shape or not bool(torch.isfinite(given).all()):
+            raise ValueError(
+                f"`coefficients` must be finite and of shape [order, filters] = {list(self.base.shape)}, got "
+                f"{list(given.shape)}. The filters are shared by all signals: dim = signals × filters."
+            )
+        if self.theta is not None and self.start == "uniform":
+            self.theta.copy_(given)
+            return
+        self.base.copy_(given)
+        if self.theta is not None:
+            self.theta.zero_()
+
+    def _step(self) -> Tensor:
+        largest = self.base.abs().amax(dim=0)
+        return RATE * torch.where(largest > 0, largest, 1.0)
 
     def uses(self, part: str) -> bool:
-        return {"basis": True, "terms": self.l1 > 0, "gram": self.l2 > 0}[part]
+        return {"basis": True, "levels": self.l1 > 0, "gram": self.l2 > 0 or self.l1 > 0}[part]
 
-    def meet(self, data: Data) -> None:
-        """Scales a ``heat`` or ``step`` start to unit variance on this data, once."""
-        if not self.started:
-            with torch.no_grad():
-                rows = (self.fixed(data, "basis") @ self.theta.to(self.fixed(data, "basis").dtype)).flatten(0, -2)
-                spread = torch.maximum(rows.std(dim=0, correction=0), 0.1 * rows.square().mean(dim=0).sqrt())
-                self.theta.div_(torch.where(spread > 0, spread, 1.0))
-                self.started.fill_(True)
+    def initialise(self, data: Data) -> None:
+        """Sets ``scale`` by this data, once; and scales a bank to unit variance where rows keep their length."""
+        if self._scaled:
+            return
+        with torch.no_grad():
+            if self.rows == "plain" and self.start != "uniform":
+                columns = self._filtered(data).flatten(0, -2)
+                spread = torch.maximum(columns.std(dim=0, correction=0), 0.1 * columns.square().mean(dim=0).sqrt())
+                self.base.div_(torch.where(spread > 0, spread, 1.0))
+            if self.size is None:
+                length = torch.linalg.vector_norm(self._filtered(data).flatten(1), dim=1).mean()
+                self.scale.copy_(SHARE * mean_length(data.x) / torch.where(length > 0, length, 1.0))
+            else:
+                self.scale.fill_(self.size)
+        self._scaled = True
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+        scale = state_dict.get(f"{prefix}scale")
+        if scale is not None and not scale.is_meta:
+            self._scaled = not bool(torch.isnan(scale))
+
+    def _filtered(self, data: Data, factor: Tensor | float = 1.0) -> Tensor:
+        """``factor`` times the filtered signals, shape (rows, signals, filters), or (rows, filters) for one signal."""
+        basis = self.fixed(data, "basis")
+        if self.rows == "plain":
+            return basis @ (factor * self.coefficients).to(basis.dtype)
+        coefficients = self.coefficients.to(basis.dtype)
+        filtered = basis @ coefficients
+        faint = FAINT * coefficients.detach().abs().sum(dim=0) ** 2 * basis[..., :1].square().mean(dim=1, keepdim=True)
+        power = filtered.square().mean(dim=1, keepdim=True) + faint + NOTHING
+        return filtered * (factor * power.rsqrt()).to(basis.dtype)
 
     def forward(self, data: Data) -> Tensor:
-        basis = self.fixed(data, "basis")
-        self.meet(data)
-        return (basis @ (self.size * self.theta).to(basis.dtype)).flatten(1)
+        self.fixed(data, "basis")
+        self.initialise(data)
+        return self._filtered(data, self.scale).flatten(1)
 
     def penalty(self, data: Data) -> Tensor:
-        """l1·‖W‖₁ + l2·‖W‖_F of the gains W = T(λ̃)Θ over the spectrum of each graph in ``data``, added up."""
-        total = torch.zeros((), device=self.theta.device)
+        """What to add to the loss, over the spectrum of the graphs in ``data``.
+
+        With ``start="uniform"`` l1·‖W‖₁ + l2·‖W‖_F of the gains W = T(λ)·C, added up over graphs. Otherwise
+        l1·mean|V| + l2·√mean V² with V[λ, f] = (h_f(λ) − bank_f(λ)) / √(mean over λ of bank_f²), over all eigenvalues
+        and filters: how far the filters have moved, in units of themselves.
+        """
+        total = torch.zeros((), device=self.base.device)
+        if self.theta is None or self.l1 == self.l2 == 0:
+            return total
+        gram = self.fixed(data, "gram")
+        theta = self.theta.to(gram.dtype)
+        if self.start != "uniform":
+            base, gram = self.base.to(gram.dtype), gram.sum(dim=0, keepdim=True)
+            count = gram[0, 0, 0]
+            power = ((gram @ base) * base).sum(dim=1)
+            power = torch.where(power > 0, power, count)
+            theta = theta * (self._step().to(gram.dtype) * (power[0] * theta.size(1)).rsqrt())
         if self.l1 > 0:
-            terms = self.fixed(data, "terms")
-            used = int((terms[..., 0] > 0).sum(dim=1).max())  # T_0 = 1: its column holds the counts, 0 in the padding
-            terms = terms[:, :used]
-            total = total + self.l1 * _AbsoluteSum.apply(terms.flatten(0, 1), self.theta.to(terms.dtype))
+            levels = self.fixed(data, "levels")
+            terms = torch.cos(levels[:, :1] * torch.arange(self.order, device=levels.device)) * levels[:, 1:]
+            size = 1.0 if self.start == "uniform" else (count * theta.size(1)).rsqrt()
+            total = total + self.l1 * size * _AbsoluteSum.apply(terms, theta)
         if self.l2 > 0:
-            gram = self.fixed(data, "gram")
-            theta = self.theta.to(gram.dtype)
             squared = ((gram @ theta) * theta).sum(dim=(1, 2))
             total = total + self.l2 * squared.clamp_min(torch.finfo(gram.dtype).tiny).sqrt().sum()
         return total
@@ -99,15 +217,15 @@ class FilteredEncoding(Encoding):
 
         Example:
             >>> from llpe import LLPE
-            >>> LLPE(2, order=8).response([0.0, 1.0, 2.0]).shape
+            >>> LLPE(2, order=8, size=1.0).response([0.0, 1.0, 2.0]).shape
             torch.Size([3, 2])
         """
-        grid = torch.as_tensor(lambdas, dtype=self.theta.dtype, device=self.theta.device).reshape(-1)
+        grid = torch.as_tensor(lambdas, dtype=self.base.dtype, device=self.base.device).reshape(-1)
         if grid.numel() and (float(grid.min()) < -1e-6 or float(grid.max()) > 2 + 1e-6):
             raise ValueError(
                 f"`lambdas` must be in [0, 2], got values in [{float(grid.min()):g}, {float(grid.max()):g}]."
             )
-        return chebyshev.basis(grid.clamp(0, 2), self.order) @ self.theta
+        return chebyshev.basis(grid.clamp(0, 2), self.order) @ self.coefficients
 
 
 class _AbsoluteSum(torch.autograd.Function):
@@ -126,13 +244,42 @@ class _AbsoluteSum(torch.autograd.Function):
         return None, (matrix.T @ product.sign()).mul_(gradient)
 
 
-def penalty_parts(value: np.ndarray, count: np.ndarray, order: int) -> dict[str, Tensor]:
+def count_signals(name: str, signals: int | None, dim: int, default: int | None = None) -> int:
+    """How many signals an encoding of ``dim`` columns has: as given, else the most up to ``MOST`` that divide dim."""
+    if signals is None:
+        signals = default or max(count for count in range(1, min(dim, MOST) + 1) if dim % count == 0)
+    if not isinstance(signals, int) or isinstance(signals, bool) or signals < 1:
+        raise ValueError(f"`{name}` must be an integer of at least 1, got {signals!r}.")
+    if dim % signals:
+        raise ValueError(
+            f"`dim` must be {name} × filters, a multiple of {name}={signals}, got {dim}. "
+            f"Take dim={signals}, {2 * signals}, … or another number of {name}."
+        )
+    return signals
+
+
+def mean_length(x: Tensor | None) -> float:
+    """The mean length of the rows of the features; 1 where there are none."""
+    if not isinstance(x, Tensor) or x.dim() == 0 or not x.numel():
+        return 1.0
+    with torch.no_grad():
+        if x.layout == torch.strided:
+            rows = x.reshape(x.size(0), -1).double()
+            length = torch.linalg.vector_norm(rows, dim=1).mean()
+        else:
+            entries = x.detach().to_sparse_coo().coalesce()
+            squares = torch.zeros(x.size(0), dtype=torch.float64, device=x.device)
+            length = squares.index_add_(0, entries.indices()[0], entries.values().double() ** 2).sqrt().mean()
+        return float(length) or 1.0
+
+
+def penalty_parts(value: np.ndarray, count: np.ndarray, order: int, num_nodes: int) -> dict[str, Tensor]:
     """What the penalty needs of a spectrum with distinct eigenvalues ``value``, each ``count`` times.
 
-    * ``gram`` = Σ count·T(λ)T(λ)ᵀ, shape (1, order, order): ‖W‖_F² = tr(Θᵀ·gram·Θ)
-    * ``terms`` = count·T(λ), shape (1, LEVELS, order): ‖W‖₁ = Σ|terms·Θ|, exact up to LEVELS distinct eigenvalues
-
-    Their shapes do not depend on the graph, so that graphs of different sizes stand in one batch.
+    * ``gram`` = Σ count·T(λ)T(λ)ᵀ, shape (1, order, order): ‖W‖_F² = tr(Cᵀ·gram·C)
+    * ``levels``, shape (distinct, 2): the angle φ with λ = 1 + cos φ, so that T_m = cos(mφ), and the count;
+      ‖W‖₁ = Σ count·|T·C|, exact up to LEVELS distinct eigenvalues. One row with count 0 is added where there would be
+      as many rows as nodes: PyG would take it for a tensor with a row per node.
     """
     exact = chebyshev.basis(torch.from_numpy(value), order)
     gram = exact.T @ (torch.from_numpy(count)[:, None] * exact)
@@ -140,6 +287,11 @@ def penalty_parts(value: np.ndarray, count: np.ndarray, order: int) -> dict[str,
         group = np.arange(value.size) * LEVELS // value.size
         merged = np.bincount(group, weights=count)
         value, count = np.bincount(group, weights=value * count) / merged, merged
-    terms = torch.zeros(LEVELS, order, dtype=torch.float64)
-    terms[: value.size] = torch.from_numpy(count)[:, None] * chebyshev.basis(torch.from_numpy(value), order)
-    return {"terms": terms[None], "gram": gram[None]}
+    levels = torch.zeros(value.size + int(value.size == num_nodes), 2, dtype=torch.float64)
+    levels[: value.size, 0] = torch.from_numpy(np.arccos(np.clip(value - 1, -1, 1)))
+    levels[: value.size, 1] = torch.from_numpy(count)
+    return {"levels": levels, "gram": gram[None]}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

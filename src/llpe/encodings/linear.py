@@ -36,7 +36,7 @@ class LinearEncoding(Encoding):
     def reset_parameters(self) -> None:
         self.project.reset_parameters()
 
-    def meet(self, data: Data) -> None:
+    def initialise(self, data: Data) -> None:
         if isinstance(self.project, nn.LazyLinear):
             with seeded(self.seed), torch.no_grad():
                 matrix = self.fixed(data, self.part)
@@ -44,7 +44,7 @@ class LinearEncoding(Encoding):
 
     def forward(self, data: Data) -> Tensor:
         matrix = self.fixed(data, self.part)
-        self.meet(data)
+        self.initialise(data)
         if matrix.size(1) != self.project.in_features:
             raise ValueError(
                 f"`{self.name}` must see {self.project.in_features} columns, as on the graph it was first prepared "

@@ -1,15 +1,19 @@
 """LLPE (Ito et al. 2025): a learned filter over the whole spectrum, from eigenpairs.
 
-    P = U·W,   W = T(λ̃)·Θ,   so   P = (Û·T)·Θ = B·Θ
+    P = U·W,   W = T(λ̃)·C,   so   P = (Û·T)·C = B·C
 
-with Û the eigenvectors as they enter (``scaling``), T the Chebyshev basis on the eigenvalues, and
-Θ ∈ R^(order × dim) all that is learned. B ∈ R^(n × order) is computed once, from all eigenpairs (``llpe``) or from the
-first and last k (``llpe-ends``, "LLPE large"); training never sees a matrix of size n×n.
+with Û the eigenvectors as they enter, T the Chebyshev basis on the eigenvalues, and C ∈ R^(order × filters) all that is
+learned. B is computed once, from all eigenpairs (``llpe``) or from the first and last k (``llpe-ends``, "LLPE large");
+training never sees a matrix of size n×n.
 
-NOTE[PAPER]: the paper adds eigenvectors as the solver returns them and its authors' code scales each to [−1, 1]; both
-depend on arbitrary signs and, where an eigenvalue repeats, on an arbitrary basis. ``scaling="unit"`` takes one
-direction per eigenspace from a seeded probe instead; ``scaling="minmax"`` is the authors' form (``llpe-minmax``), where
-a constant vector, 0/0 there, is mapped to 0.
+P is a filter applied to one signal, h(L)·s with s = Σ_E √dim(E)·P_E g / ‖P_E g‖ over the eigenspaces E: one direction in
+each, fixed by a seeded random vector g. One such signal says little of a node's position to a model that is not tuned;
+several, ``directions``, through the same filters say much. ``LLPE(16)`` therefore filters sixteen signals.
+
+NOTE[PAPER]: the paper has one signal, adds eigenvectors as the solver returns them, and its authors' code scales each
+to [−1, 1]; signs and, where an eigenvalue repeats, the basis are arbitrary there. ``scaling="minmax"`` is the authors' form
+(``llpe-minmax``), where a constant vector, 0/0 there, is mapped to 0. ``size=1.0`` is the plain formula, P = B·C with one
+direction for each eigenspace.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from torch import Tensor
 from llpe import chebyshev
 from llpe.cache import Cache
 from llpe.encodings.base import check_choice, check_count
-from llpe.encodings.filtered import LEVELS, FilteredEncoding, penalty_parts
+from llpe.encodings.filtered import LEVELS, FilteredEncoding, Rows, Start, count_signals, penalty_parts
 from llpe.graph import Graph
 from llpe.probes import draw
 from llpe.spectrum import Spectrum, directions, end_spectrum, full_spectrum
@@ -36,33 +40,38 @@ class LLPE(FilteredEncoding):
     """Learnable Laplacian positional encoding.
 
     Args:
-        dim: width of the output.
+        dim: width of the output, directions × filters.
         order: number of Chebyshev terms of a filter.
         source: ``"full"``, all eigenpairs, or ``"ends"``, the first and last k. Without any: :class:`llpe.ProbeLLPE`.
         k: with ``ends``, pairs from each end (default 64).
-        scaling: how eigenvectors enter: ``"unit"`` (one direction per eigenspace) or ``"minmax"`` (as published).
-        start: how the filters begin: ``"uniform"`` draws Θ from ±1/√order as the paper does; ``"heat"`` is a bank of
-            low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels, ``"step"`` one of sharp cutoffs (for few large blocks;
-            needs a high order); banks are scaled to unit variance on the first graph that is seen.
-        size: what the encoding is multiplied with. SGD does better from a large one where structure says more than the
-            features do (on Cora, 10), and from a small one where it says less (on Texas, 1): a setting to search.
-        l1, l2: coefficients of ‖W‖₁ and ‖W‖_F in :meth:`penalty`, over the eigenvalues.
-        seed: of the direction in each eigenspace (with ``minmax``, of signs and bases) and of the initial filters.
-
-    Attributes:
-        theta: the filters' Chebyshev coefficients, shape (order, dim).
+        scaling: how eigenvectors enter: ``"unit"`` (a seeded direction in each eigenspace) or ``"minmax"`` (as
+            published; then one direction, a uniform start and size 1).
+        directions: how many signals are filtered; by default as many as ``dim``, at most 64, but one if ``size`` is
+            given.
+        start: how the filters begin: ``"heat"``, a bank of low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels;
+            ``"step"``, one of sharp cutoffs (for few large blocks; needs a high order); ``"uniform"``, as in the paper,
+            coefficients drawn from ±1/√order. What is learned then: see :mod:`llpe.encodings.filtered`.
+        rows: ``"unit"`` scales what a filter gives a node, one number for each direction, to mean square 1, so that only
+            its direction says where the node is; ``"plain"`` keeps the length. Default: ``unit`` with several
+            directions, else ``plain``.
+        size: what the encoding is multiplied with; None: rows become 0.3 times as long as those of the features.
+        l1, l2: coefficients of the :meth:`penalty`. Default: 0 and 0.01, with a uniform start 0 and 0.
+        frozen: the filters stay as they start; nothing is learned.
+        seed: of the directions (with ``minmax``, of signs and bases) and of a uniform start.
 
     Example:
         >>> from llpe.graph import tiny
-        >>> encoding = LLPE(4, order=8)
+        >>> encoding = LLPE(4)
         >>> data = encoding.prepare(tiny("ring"))
-        >>> encoding(data).shape, encoding.theta.shape
-        (torch.Size([8, 4]), torch.Size([8, 4]))
+        >>> encoding(data).shape, encoding.coefficients.shape  # four directions, one filter
+        (torch.Size([8, 4]), torch.Size([32, 1]))
+        >>> LLPE(4, size=1.0).coefficients.shape  # one direction, four filters
+        torch.Size([32, 4])
     """
 
     name = "llpe"
     needs = "all eigenpairs"
-    keeps = "n × order"
+    keeps = "n × directions × order"
     cost = "O(n³), by LAPACK"
     reference = "Ito et al., Learning Laplacian Positional Encodings for Heterophilous Graphs, AISTATS 2025"
 
@@ -70,26 +79,40 @@ class LLPE(FilteredEncoding):
         self,
         dim: int,
         *,
-        order: int = 64,
+        order: int = 32,
         source: Literal["full", "ends"] = "full",
         k: int | None = None,
         scaling: Literal["unit", "minmax"] = "unit",
-        start: Literal["uniform", "heat", "step"] = "uniform",
-        size: float = 1.0,
+        directions: int | None = None,
+        start: Start | None = None,
+        rows: Rows | None = None,
+        size: float | None = None,
         l1: float = 0.0,
-        l2: float = 0.0,
+        l2: float | None = None,
+        frozen: bool = False,
         seed: int = 0,
     ) -> None:
-        super().__init__(dim, dim, order=order, start=start, size=size, l1=l1, l2=l2, seed=seed)
+        check_count("dim", dim)
+        check_choice("scaling", scaling, ("unit", "minmax"))
+        published = scaling == "minmax"
+        if published and directions not in (None, 1):
+            raise ValueError(f"`directions` must be 1 with scaling='minmax', got {directions!r}. Leave it out.")
+        size = 1.0 if published and size is None else size
+        directions = count_signals("directions", directions, dim, 1 if size is not None else None)
+        start = start or ("uniform" if published else "heat")
+        super().__init__(
+            dim, directions, order=order, start=start, rows=rows, size=size, l1=l1, l2=l2, frozen=frozen, seed=seed
+        )
         if source not in ("full", "ends"):
             raise ValueError(
                 f"`source` must be 'full' or 'ends', got {source!r}. ProbeLLPE is the encoding from probes."
             )
-        check_choice("scaling", scaling, ("unit", "minmax"))
         if source == "full" and k is not None:
             raise ValueError(f"`k` must be left out with source='full', got {k!r}. Set source='ends' to use it.")
-        self.source, self.scaling = source, scaling
-        self.name = "llpe-minmax" if scaling == "minmax" else "llpe"
+        if self.rows == "unit" and directions == 1:
+            raise ValueError("`rows` must be 'plain' with one direction, got 'unit'. Only the sign would be left.")
+        self.source, self.scaling, self.directions = source, scaling, directions
+        self.name = "llpe-minmax" if published else "llpe"
         self.k = k
         if source == "ends":
             self.name = "llpe-ends"
@@ -103,27 +126,42 @@ class LLPE(FilteredEncoding):
         return frozenset() if self.scaling == "minmax" else frozenset({"sign", "basis"})
 
     def fixed_arguments(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("order", "k", "scaling", "seed")} | {"levels": LEVELS}
+        names = ("order", "k", "scaling", "directions", "seed")
+        return {name: getattr(self, name) for name in names} | {"levels": LEVELS}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         if self.k is not None:
             spectrum = end_spectrum(graph, first=self.k, last=self.k, seed=self.seed, cache=cache)
         else:
             spectrum = full_spectrum(graph, seed=self.seed, cache=cache)
-        probe = torch.from_numpy(draw(graph.num_nodes, 1, self.seed)[:, 0])
+        terms = chebyshev.basis(spectrum.values, self.order)
+        if self.scaling == "minmax":
+            basis = minmax_basis(spectrum, terms)
+        else:
+            probes = torch.from_numpy(draw(graph.num_nodes, self.directions, self.seed))
+            basis = spectral_basis(spectrum, terms, probes)
+            basis = basis[:, 0] if self.directions == 1 else basis
         space = spectrum.spaces.numpy()
         count = np.bincount(space).astype(np.float64)
         value = np.bincount(space, weights=spectrum.values.numpy()) / count
-        basis = spectral_basis(spectrum, self.order, self.scaling, probe)
-        return {"basis": basis, **penalty_parts(value, count, self.order)}
+        return {"basis": basis, **penalty_parts(value, count, self.order, graph.num_nodes)}
 
 
-def spectral_basis(spectrum: Spectrum, order: int, scaling: str, probe: Tensor, block: int = 1024) -> Tensor:
+def spectral_basis(spectrum: Spectrum, terms: Tensor, probes: Tensor) -> Tensor:
+    """B[:, r] = U·diag(w_r)·T(λ̃), w_r the directions of probe r; shape (num_nodes, probes, order).
+
+    Computed in float64, one probe at a time, and kept in float32 where there are several.
+    """
+    dtype = torch.float64 if probes.size(1) == 1 else torch.float32
+    out = torch.empty(spectrum.vectors.size(0), probes.size(1), terms.size(1), dtype=dtype)
+    for column, probe in enumerate(probes.T):
+        out[:, column] = spectrum.vectors @ (directions(spectrum, probe)[:, None] * terms)
+    return out
+
+
+def minmax_basis(spectrum: Spectrum, terms: Tensor, block: int = 1024) -> Tensor:
     """B = Û·T(λ̃), shape (num_nodes, order), float64; eigenvectors are taken in blocks of columns."""
-    terms = chebyshev.basis(spectrum.values, order)
-    if scaling == "unit":
-        return spectrum.vectors @ (directions(spectrum, probe)[:, None] * terms)
-    out = spectrum.vectors.new_zeros(spectrum.vectors.size(0), order)
+    out = spectrum.vectors.new_zeros(spectrum.vectors.size(0), terms.size(1))
     for begin in range(0, terms.size(0), block):
         part = slice(begin, begin + block)
         out += minmax(spectrum.vectors[:, part]) @ terms[part]

@@ -244,7 +244,7 @@ def _collect(
         raise RuntimeError(f"every split failed; split {outcomes[0].split}: {outcomes[0].reason}.")
     best = max(done, key=lambda outcome: outcome.val or 0.0)
     model = config.make_classifier(task.num_features, task.num_classes) if build is None else build()
-    model.encoding.meet(task.data)
+    model.encoding.initialise(task.data)
     if best.state is not None:
         model.load_state_dict(best.state)
     elif folder is not None:

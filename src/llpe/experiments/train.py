@@ -163,10 +163,10 @@ class _Run:
     def __init__(self, task: Task, split: Split, index: int, config: Config, model: Classifier | None) -> None:
         self.task, self.split, self.index, self.settings = task, split, index, config.training
         self.model = config.make_classifier(task.num_features, task.num_classes) if model is None else model
-        self.model.encoding.meet(task.data)  # sizes what depends on the graph, before parameters are drawn
+        self.model.encoding.initialise(task.data)  # sizes what depends on the graph, before parameters are drawn
         torch.manual_seed(config.training.seed + index)
         self.model.reset_parameters()
-        self.model.encoding.meet(task.data)
+        self.model.encoding.initialise(task.data)
         self.optimiser = make_optimiser(self.model, config.training)
         self.parameters = list(self.model.parameters())
         self.batch = batch_of(config.training.batch, self.model, len(split.train))
