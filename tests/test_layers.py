@@ -11,6 +11,7 @@ import llpe
 
 ROOT = Path(llpe.__file__).parent
 ORDER = [
+    "extra",
     "files",
     "memory",
     "graph",

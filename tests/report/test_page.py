@@ -125,13 +125,6 @@ def test_the_page_must_be_html(runs, tmp_path):
         write_page(runs, tmp_path / "report.pdf")
 
 
-def test_a_missing_plotly_is_said(runs, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs the package plotly, got none. Install it with"):
-        write_page(runs, tmp_path / "page.html")
-    assert not list(tmp_path.glob("*page*"))
-
-
 def test_writing_a_page_needs_no_torch(runs, tmp_path):
     code = f"""
 import sys
