@@ -65,7 +65,7 @@ def compare(
     configs = list(quick_configs(graph, dataset.num_nodes, model=model, splits=splits))
     folders = [train_with_bars(dataset, config, runs, workers).run for config in configs]
     found = [load_run(folder) for folder in folders if folder is not None]
-    verdict = judge(found, [label for _, label in label_runs(found)])
+    verdict = judge(found, label_runs(found))
     answer = verdict.sentence if verdict else "There is only one run, and nothing to compare it with."
     tables = make_tables(found)
     write_page(found, out, title=f"Which encoding for {dataset.name}?")

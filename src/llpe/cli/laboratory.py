@@ -100,7 +100,8 @@ def check(
     from llpe.experiments.estimate import estimate
 
     config = _config(request, dataset, encoding, source, model)
-    found = estimate(open_graph(config.dataset, data_root), config, workers=workers)
+    loaded = open_graph(config.dataset, data_root)
+    found = estimate(loaded, config, workers=workers)
     if json:
         output.write_json({"config": config.model_dump(), **found})
         return
@@ -108,7 +109,7 @@ def check(
         [
             (
                 "graph",
-                f"{config.dataset}: {found['nodes']} nodes, {found['edges']} edges, {found['features']} features",
+                f"{loaded.name}: {found['nodes']} nodes, {found['edges']} edges, {found['features']} features",
             ),
             ("encoding", found["encoding"]),
             ("model", f"{config.model.name}, {found['parameters']} parameters"),
@@ -232,7 +233,7 @@ def train_with_bars(loaded: Any, config: Config, runs: Path, workers: int | None
     from llpe.cli.progress import Bar, progress
     from llpe.experiments import Outcome, Progress, run
 
-    name = f"{config.dataset} {config.encoding.name}+{config.model.name}"
+    name = f"{loaded.name} {config.encoding.name}+{config.model.name}"
     bars: dict[int, Bar] = {}
     with progress() as screen:
 

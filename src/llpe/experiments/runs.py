@@ -34,12 +34,11 @@ from torch_geometric.data import Data
 import llpe
 from llpe.chebyshev import density
 from llpe.data import NodeDataset, Split
-from llpe.data.files import READERS
 from llpe.encodings import LLPE, Encoding
 from llpe.experiments.config import Config, ConfigError, differences, dump_toml, load_config, resolve
 from llpe.experiments.traces import label_moments
 from llpe.experiments.train import Outcome
-from llpe.files import replacing
+from llpe.files import graph_name, replacing
 from llpe.graph import Graph
 from llpe.models import Classifier
 from llpe.probes import probe_features
@@ -57,9 +56,7 @@ class RunFolder:
     @classmethod
     def of(cls, root: str | Path, config: Config) -> RunFolder:
         """Where the results of ``config`` are or will be, below ``root``."""
-        spec = config.dataset
-        name = Path(spec).stem if "/" in spec or Path(spec).suffix in READERS else spec
-        name = re.sub(r"[^A-Za-z0-9=.,_-]+", "-", name)
+        name = re.sub(r"[^A-Za-z0-9=.,_-]+", "-", graph_name(config.dataset))
         return cls(Path(root) / name / f"{config.encoding.name}+{config.model.name}" / config.hash, config)
 
     @classmethod
@@ -68,7 +65,7 @@ class RunFolder:
         file = Path(path) / "config.toml"
         if not file.is_file():
             raise ValueError(f"`run` must be a run folder with a config.toml, got {path}. See `llpe table runs`.")
-        return cls(Path(path), resolve(load_config(file)))
+        return cls(Path(path), resolve(load_config(file), find_dataset=False))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -86,7 +83,7 @@ class RunFolder:
         if not file.exists():
             self._write(file, dump_toml(self.config))
             return
-        found = resolve(load_config(file))
+        found = resolve(load_config(file), find_dataset=False)
         if found != self.config:
             keys = differences(found, self.config)
             raise ConfigError([f"{self.path} holds another config; folder / asked for:", *keys])
