@@ -4,6 +4,7 @@
       config.toml               the resolved config
       spectrum.npz              λ, and the densities of the graph's spectrum and of the labels' energy there
       split-03/checkpoint.pt    only while the split is running
+      split-03/split.npz        which nodes train, choose and test, as a split file
       split-03/model.safetensors, filters.npz
       split-03/curves.npz, predictions.npz, picture.npz    for reports, see traces.py
       split-03/report.json      written last, atomically: its existence means done
@@ -111,6 +112,7 @@ class RunFolder:
         """Writes what a split left behind; its report last."""
         folder = self.split(outcome.split)
         folder.mkdir(parents=True, exist_ok=True)
+        split.save(folder / "split.npz", dataset.num_nodes)
         if outcome.state is not None:
             save_file({k: v.contiguous() for k, v in outcome.state.items()}, folder / "model.safetensors")
             self._write_filters(folder / "filters.npz", outcome)
