@@ -116,10 +116,10 @@ def make_tables(runs: Sequence[Run], *, order: Sequence[str] | None = None) -> l
         runs: from :func:`~llpe.report.collect.load_runs`.
         order: labels of encodings in the order of the rows; others follow. By default the best average rank is first.
     """
-    groups: dict[str, list[tuple[Run, str]]] = defaultdict(list)
-    for run, label in zip(runs, label_runs(runs), strict=True):
-        groups[run.model].append((run, label))
-    return [_table(model, *zip(*group, strict=True), order) for model, group in groups.items()]
+    groups: dict[str, list[tuple[str, Run]]] = defaultdict(list)
+    for label, run in zip(label_runs(runs), runs, strict=True):
+        groups[run.model].append((label, run))
+    return [_table(model, group, order) for model, group in groups.items()]
 
 
 def label_runs(runs: Sequence[Run]) -> list[str]:
@@ -181,9 +181,10 @@ def _value(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def _table(model: str, runs: Sequence[Run], labels: Sequence[str], order: Sequence[str] | None) -> Table:
+def _table(model: str, labelled: list[tuple[str, Run]], order: Sequence[str] | None) -> Table:
+    labels, runs = [label for label, _ in labelled], [run for _, run in labelled]
     datasets = tuple(dict.fromkeys(run.dataset for run in runs))
-    placed = {(label, run.dataset): run for label, run in zip(labels, runs, strict=True)}
+    placed = {(label, run.dataset): run for label, run in labelled}
     rows = list(dict.fromkeys(labels))
     means = {key: run.mean for key, run in placed.items() if run.mean is not None}
     common = [name for name in datasets if all((label, name) in means for label in rows)]
@@ -194,7 +195,7 @@ def _table(model: str, runs: Sequence[Run], labels: Sequence[str], order: Sequen
     best = {name: max(each, default=None) for name, each in scores.items()}
     cells = [tuple(_cell(placed.get((label, name)), best[name]) for name in datasets) for label in rows]
     metrics = tuple(next((r.metric for r in runs if r.dataset == name and r.metric), None) for name in datasets)
-    remarks = [*_remarks(runs, labels), *_mismatches(runs, datasets)]
+    remarks = [*_remarks(labelled), *_mismatches(runs, datasets)]
     if 0 < len(common) < len(datasets) and len(rows) > 1:
         remarks.append(f"rank: over {', '.join(common)}, the data sets that all rows have")
     made = tuple(Row(label, row, ranks[label]) for label, row in zip(rows, cells, strict=True))
@@ -218,10 +219,10 @@ def _average_rank(
     return fmean(places)
 
 
-def _remarks(runs: Sequence[Run], labels: Sequence[str]) -> list[str]:
+def _remarks(labelled: Sequence[tuple[str, Run]]) -> list[str]:
     """What failed and what is unfinished."""
     lines = []
-    for label, run in zip(labels, runs, strict=True):
+    for label, run in labelled:
         where = f"{run.dataset}, {label}"
         lines += [f"failed: {where}, split {each['split']}: {each.get('reason') or 'no reason'}" for each in run.failed]
         if run.unfinished:
