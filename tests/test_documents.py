@@ -17,10 +17,11 @@ def blocks(path: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", path.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
-def run(arguments: list[str], folder: Path) -> None:
+def run(arguments: list[str], folder: Path) -> str:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(arguments, capture_output=True, text=True, check=False, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
 
 
 @pytest.mark.parametrize("path", [p for p in DOCUMENTS if blocks(p)], ids=lambda p: p.name)
@@ -34,6 +35,13 @@ def test_code_blocks_run(path, tmp_path):
 def test_examples_run(path, tmp_path):
     assert len(path.read_text().splitlines()) <= 60
     run([sys.executable, str(path)], tmp_path)
+
+
+def test_the_example_cora_gives_the_accuracies_it_promises(tmp_path):
+    path = ROOT / "examples" / "cora.py"
+    promised = re.search(r"from about (\d+) to (\d+) % on the synthetic graph", path.read_text())
+    found = re.findall(r"accuracy ([\d.]+)%", run([sys.executable, str(path)], tmp_path))
+    assert [float(each) for each in found] == pytest.approx([float(each) for each in promised.groups()], abs=3)
 
 
 def test_links_between_documents_lead_somewhere():

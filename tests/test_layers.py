@@ -12,6 +12,7 @@ import llpe
 ROOT = Path(llpe.__file__).parent
 ORDER = [
     "checks",
+    "extra",
     "files",
     "memory",
     "graph",

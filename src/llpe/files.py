@@ -1,4 +1,4 @@
-"""Writing all or nothing."""
+"""Writing all or nothing, and what a graph file is called."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+GIANT = "giant:"  # before the name of a graph: its largest connected component
+GRAPH_FILES = (".npz", ".pt", ".graphml", ".csv")  # the endings that llpe.data.files reads
 
 
 @contextmanager
@@ -28,3 +31,22 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def graph_name(spec: str) -> str:
+    """What a graph is called in tables, pages and folders: a file by its name, without its place and ending.
+
+    Example:
+        >>> [graph_name(spec) for spec in ("cora", "sbm:n=50,homophily=0.5", "/data/mine.npz", "giant:../a/mine.pt")]
+        ['cora', 'sbm:n=50,homophily=0.5', 'mine', 'giant:mine']
+        >>> graph_name("people/edges.csv"), graph_name("data/v1.2/")
+        ('people', 'v1.2')
+    """
+    if spec.startswith(GIANT):
+        return GIANT + graph_name(spec.removeprefix(GIANT))
+    path = Path(spec)
+    if path.name == "edges.csv" and path.parent.name:
+        return path.parent.name
+    if path.suffix.lower() in GRAPH_FILES:
+        return path.stem
+    return path.name or spec

@@ -21,8 +21,8 @@ def heat_bank(order: int, filters: int) -> Tensor:
     """Low passes e^(−tλ) and high passes e^(−t(2−λ)), shape (order, filters).
 
     The times t are spread geometrically up to ``LONGEST``, or order²/8 if that is less, about the sharpest that
-    ``order`` terms resolve: the series of e^(−tλ) falls as e^(−m²/2t). A single filter is the sum of one low and one high
-    pass.
+    ``order`` terms resolve: the series of e^(−tλ) falls as e^(−m²/2t). A single filter is the sum of one low and one
+    high pass.
     """
     lows = max(1, (filters + 1) // 2)
     times = np.geomspace(1.0, max(1.0, min(LONGEST, order**2 / 8)), lows + 1)[1:]

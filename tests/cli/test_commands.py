@@ -215,10 +215,3 @@ def test_the_program_runs_as_a_process(tmp_path):
     done = python("-m", "llpe.cli", "spectrum", "sbm:n=ten")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: `n` in 'sbm:n=ten' must be an integer, got 'ten'.\n"
-
-
-def test_a_missing_laboratory_says_how_to_install_it():
-    code = "import sys; sys.modules['typer'] = None; import llpe.cli"
-    done = python("-c", code)
-    assert "the command line needs the packages of the extra `lab`, got no typer" in done.stderr
-    assert "pip install 'llpe[lab]'" in done.stderr

@@ -132,7 +132,8 @@ def test_predict_writes_classes_for_every_node(trained):
     document, tmp_path = trained
     table = tmp_path / "out.csv"
     result = call("predict", document["run"], "sbm:n=80", "-o", table)
-    assert "accuracy on 80 labelled nodes" in result.stdout
+    assert "accuracy on 48 train nodes" in result.stdout
+    assert "accuracy on 16 test nodes" in result.stdout
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert len(rows) == 80
     assert set(rows[0]) == {"node", "prediction", "p(0)", "p(1)"}
@@ -144,11 +145,75 @@ def test_predict_writes_classes_for_every_node(trained):
     assert "must have 10 features" in words
 
 
+@pytest.mark.parametrize("split", [0, 1])
+def test_predict_scores_the_parts_of_the_split_apart(trained, split):
+    """The scores of training are found again, part by part."""
+    document, tmp_path = trained
+    arguments = ["-o", tmp_path / "out.csv", "--split", split, "--json"]
+    found = json.loads(call("predict", document["run"], "sbm:n=80", *arguments).stdout)
+    report = json.loads(Path(document["run"], f"split-{split:02d}", "report.json").read_text())
+    assert set(found) == {"output", "nodes", "split", "metric", "scores"}
+    assert (found["nodes"], found["split"], found["metric"]) == (80, split, "accuracy")
+    assert found["scores"] == {
+        part: {"nodes": nodes, "score": report[part]} for part, nodes in (("train", 48), ("val", 16), ("test", 16))
+    }
+
+
+def test_predict_scores_all_labelled_nodes_of_another_graph(trained):
+    document, tmp_path = trained
+    save_named(tmp_path / "other.npz", n=60, seed=5, names=["0", "1"], unlabelled=10)
+    found = json.loads(
+        call("predict", document["run"], tmp_path / "other.npz", "-o", tmp_path / "o.csv", "--json").stdout
+    )
+    assert set(found["scores"]) == {"labelled"}
+    assert found["scores"]["labelled"]["nodes"] == 50
+    Path(document["run"], "split-00", "split.npz").unlink()  # as in folders made before it was kept
+    result = call("predict", document["run"], "sbm:n=80", "-o", tmp_path / "old.csv", "--split", 0)
+    assert "note: not scored: " in result.stderr
+    assert "accuracy" not in result.stdout
+
+
+def save_named(path, names, *, n=60, seed=0, unlabelled=0):
+    """A graph file with classes of these names."""
+    data = sbm(n=n, seed=seed)
+    y = np.array(names)[data.y.numpy()]
+    y[:unlabelled] = ""
+    np.savez(path, x=data.x.numpy(), y=y, edge_index=data.edge_index.numpy())
+    return path
+
+
+def test_predict_goes_by_the_names_of_classes_and_not_by_their_order(tmp_path):
+    run = train_on(save_named(tmp_path / "g.npz", ["left", "right"]), tmp_path)
+    scores = []
+    for name, names in (("one", ["left", "right"]), ("two", ["right", "left"])):
+        other = save_named(tmp_path / f"{name}.npz", names, seed=1)
+        answer = call("predict", run, other, "-o", tmp_path / f"{name}.csv", "--json")
+        scores.append(json.loads(answer.stdout)["scores"]["labelled"]["score"])
+    assert sum(scores) == pytest.approx(1.0)
+    strange = call("predict", run, save_named(tmp_path / "s.npz", ["left", "up"]), "-o", tmp_path / "s.csv")
+    assert "note: not scored: the run does not know all classes of the graph" in strange.stderr
+
+
+def train_on(path, folder):
+    return json.loads(call("train", "--dataset", path, *SMALL, "--runs", folder / "runs", "--json").stdout)["run"]
+
+
+def test_a_run_is_used_wherever_its_graph_has_gone(tmp_path, monkeypatch):
+    (tmp_path / "before").mkdir()
+    (tmp_path / "after").mkdir()
+    monkeypatch.chdir(tmp_path / "before")
+    save_named("g.npz", ["a", "b"])
+    run = train_on("g.npz", tmp_path)
+    monkeypatch.chdir(tmp_path / "after")
+    (tmp_path / "before" / "g.npz").rename("moved.npz")
+    found = json.loads(call("predict", run, "moved.npz", "-o", "out.csv", "--json").stdout)
+    assert set(found["scores"]) == {"train", "val", "test"}
+    call("encode", "moved.npz", "-o", "pe.npz", "--run", run)
+    assert np.load("pe.npz")["encoding"].shape == (60, 8)
+
+
 def test_predict_uses_the_names_of_classes(tmp_path):
-    data = sbm(n=60)
-    names = np.array(["left", "right"])
-    np.savez(tmp_path / "g.npz", x=data.x.numpy(), y=names[data.y.numpy()], edge_index=data.edge_index.numpy())
-    run = json.loads(call("train", "--dataset", tmp_path / "g.npz", *SMALL, "--runs", tmp_path, "--json").stdout)["run"]
+    run = train_on(save_named(tmp_path / "g.npz", ["left", "right"]), tmp_path)
     call("predict", run, tmp_path / "g.npz", "-o", tmp_path / "out.csv")
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
     assert {row["prediction"] for row in rows} <= {"left", "right"}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import networkx
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 from torch_geometric.data import Data, HeteroData
 
-from llpe.data import load_file, make_splits, sbm
+from llpe.data import load_benchmark, load_file, make_splits, sbm
 from llpe.data.arrays import open_npz
 from llpe.data.raw import encode_labels
 
@@ -86,6 +87,71 @@ def test_other_keys_and_layouts_of_npz_are_read(tmp_path):
     assert load_file(sparse).data.x.tolist() == X.tolist()
 
 
+def parts(name, matrix, mark="_"):
+    """The four keys of a sparse matrix."""
+    matrix = scipy.sparse.csr_array(matrix)
+    values = (matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+    return {
+        name + mark + part: value for part, value in zip(("data", "indices", "indptr", "shape"), values, strict=True)
+    }
+
+
+ADJACENCY = np.diag([1.0, 1.0, 1.0], k=1)  # the edges above, one way
+
+
+@pytest.mark.parametrize(
+    ("names", "mark"),
+    [(("adj", "attr"), "_"), (("adj_matrix", "attr_matrix"), "."), (("adj_matrix", "attr_matrix"), "_")],
+)
+def test_archives_of_gnn_benchmark_are_read_in_every_spelling(tmp_path, names, mark):
+    """Objects beside the arrays, which the published archives have, are neither used nor unpickled."""
+    path = tmp_path / "toy.npz"
+    adjacency, attributes = (parts(name, matrix, mark) for name, matrix in zip(names, (ADJACENCY, X), strict=True))
+    np.savez(path, **adjacency, **attributes, labels=[0, 1, 0, -1], metadata=np.array({"a": 1}, dtype=object))
+    dataset = load_file(path)
+    check_toy(dataset)
+    assert dataset.data.edge_weight is None
+    assert dataset.notes[0] == "ignored keys: metadata"
+    assert dataset.fingerprint == load_file(save(tmp_path / "same.npz")).fingerprint
+
+
+def test_entries_of_an_adjacency_matrix_are_weights_unless_all_are_one(tmp_path):
+    path = tmp_path / "toy.npz"
+    np.savez(path, **parts("adj", 2 * ADJACENCY), attr_matrix=X, labels=[0, 1, 0, 1])
+    assert load_file(path).data.edge_weight.tolist() == [2.0] * 6
+    assert load_file(path).data.x.tolist() == X.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "match"),
+    [
+        (parts("adj", X), r"must be CSR and square, got CSR of shape \[4, 2\]"),
+        ({"adj_matrix": ADJACENCY}, r"must be CSR and square, got array of shape \[4, 4\]"),
+        ({**parts("adj", ADJACENCY), "edge_weight": [1.0]}, "`edge_weight` must be left out with an adjacency matrix"),
+        ({**parts("adj", ADJACENCY), "edges": EDGES}, "got edges and adj. Remove one"),
+        ({**parts("x", X), "x": X, "edges": EDGES}, "must hold `x` or x_data, .*, got both"),
+        ({"adj_data": [1.0]}, "must have the keys adj_data, .*, got no adj_indices, adj_indptr, adj_shape"),
+        ({**parts("adj", ADJACENCY), "labels": [0, 1]}, "same number of nodes, got .*'labels': 2, 'num_nodes': 4"),
+    ],
+)
+def test_bad_adjacency_matrices_are_refused(tmp_path, arrays, match):
+    np.savez(tmp_path / "toy.npz", **arrays)
+    with pytest.raises(ValueError, match=match):
+        load_file(tmp_path / "toy.npz")
+
+
+def test_the_raw_file_of_photo_is_the_benchmark(mirror, tmp_path):
+    """Its features are 0 and 1, so that PyG's class leaves them as they are."""
+    raw = mirror / "Photo" / "raw" / "amazon_electronics_photo.npz"
+    if not raw.is_file():
+        pytest.skip("no raw file of Photo among the real data")
+    dataset = load_file(raw)
+    benchmark = load_benchmark("photo", root=tmp_path, mirror=mirror)
+    assert dataset.name == "amazon_electronics_photo"
+    assert dataset.fingerprint == benchmark.fingerprint
+    assert (dataset.num_classes, dataset.class_names) == (8, ())
+
+
 def test_masks_of_a_file_are_its_official_splits(tmp_path):
     path = save(
         tmp_path / "toy.npz", y=[0, 1, 0, 1], train_mask=[1, 1, 0, 0], val_mask=[0, 0, 1, 0], test_mask=[0, 0, 0, 1]
@@ -155,8 +221,8 @@ def test_bad_labels_are_refused(labels, match):
         ({"x": X[:, 0]}, r"features must be numbers of shape \[num_nodes, num_features\], got float64 of shape \[4\]"),
         ({"x": np.full((4, 1), "a")}, "features must be numbers"),
         ({"x": np.full((4, 1), np.nan)}, "must be finite"),
-        ({"node_features": X}, "must hold `x` or `node_features`, got both"),
-        ({"edge_index": EDGES.T}, "either `edge_index` .* or `edges` .*, got edge_index and edges"),
+        ({"node_features": X}, "one of x, node_features, attr, attr_matrix, got x and node_features. Remove one"),
+        ({"edge_index": EDGES.T}, "one of edge_index, edges, .*, got edge_index and edges. Remove one"),
         ({"edges": EDGES.T}, "edges must be integer node numbers"),
         ({"edges": EDGES + 0.5}, "edges must be integer node numbers"),
         ({"edges": EDGES + 9}, "must name nodes 0 … 3, got an edge to node 12"),
@@ -181,7 +247,7 @@ def test_bad_archives_are_refused_naming_file_and_key(tmp_path, arrays, match):
 def test_archives_without_edges_or_with_broken_sparse_features_are_refused(tmp_path):
     path = tmp_path / "toy.npz"
     np.savez(path, x=X)
-    with pytest.raises(ValueError, match="got neither"):
+    with pytest.raises(ValueError, match="CSR parts of `adj_matrix`, got none of them"):
         load_file(path)
     np.savez(path, x_data=[1.0], edges=EDGES)
     with pytest.raises(ValueError, match=r"must have the keys x_data, .*, got no x_indices, x_indptr, x_shape"):

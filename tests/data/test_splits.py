@@ -13,6 +13,13 @@ from llpe.data import Split, file_splits, load_graph, make_splits, official_spli
 Y = torch.tensor([0, 1] * 30 + [-1] * 7)
 
 
+def test_a_saved_split_is_read_as_it_was(tmp_path):
+    y = torch.tensor([0, 1] * 10)
+    split = random_splits(y, count=1)[0]
+    split.save(tmp_path / "split.npz", 20)
+    assert file_splits(tmp_path / "split.npz", y)[0].fingerprint == split.fingerprint
+
+
 def test_random_splits_are_disjoint_and_cover_the_labelled_nodes():
     splits = random_splits(Y)
     assert len(splits) == 10

@@ -120,5 +120,5 @@ def test_graphml_that_is_not_xml_or_without_networkx_is_refused(tmp_path, monkey
     with pytest.raises(ValueError, match=r"the file must be GraphML, got ParseError"):
         load_file(path)
     monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(ValueError, match=r"GraphML must be read with networkx, which is not installed"):
+    with pytest.raises(ValueError, match=r"with networkx, got none. Install it with: pip install .llpe.lab"):
         load_file(path)

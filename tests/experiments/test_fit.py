@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import nn
 from torch_geometric.data import Data
+from torch_geometric.nn import GCN
 
 from llpe import LLPE, ProbeLLPE
 from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
@@ -48,6 +49,17 @@ def test_fit_learns_blocks_and_returns_everything():
     assert len(result.val) == len(result.test) == 2
     assert set(data.keys()) == before
     assert result.run is None
+
+
+def test_a_fit_is_printed_as_a_line_without_tensors(tmp_path):
+    data = sbm(n=120)
+    result = fit(data, splits=2, runs=tmp_path / "runs", **QUICK)
+    mean, std = 100 * result.mean_test, 100 * result.std_test
+    assert repr(result) == f"Fit: test accuracy {mean:.1f} ± {std:.1f} % over 2 splits, llpe + mlp, in {result.run}"
+    result.outcomes[1].status, result.outcomes[1].test = "failed", None
+    assert repr(result).startswith(f"Fit: test accuracy {100 * result.outcomes[0].test:.1f} % over 2 splits (1 failed)")
+    own = fit(data, encoding=LLPE(8, order=16), model=GCN(16, 16, 1, out_channels=16), hidden=8, epochs=3)
+    assert repr(own) == f"Fit: test accuracy {100 * own.mean_test:.1f} % over 1 split, llpe + GCN"
 
 
 def test_one_worker_and_two_give_the_same_bits():
@@ -177,6 +189,7 @@ def test_a_run_folder_explains_itself(tmp_path):
         "picture.npz",
         "predictions.npz",
         "report.json",
+        "split.npz",
     ]
     report = json.loads((folder / "split-01" / "report.json").read_text())
     assert report["status"] == "done"

@@ -37,7 +37,7 @@ def make_run(tmp_path: Path) -> Maker:
         splits: str = "splits",
         **options: Any,
     ) -> Path:
-        folder = tmp_path / root / dataset / f"{encoding}+{model}" / name
+        folder = tmp_path / root / dataset.replace("/", "-") / f"{encoding}+{model}" / name
         folder.mkdir(parents=True)
         tables: dict[str, dict[str, Any]] = {"encoding": {"name": encoding}, "model": {"name": model}, "training": {}}
         for key, value in options.items():

@@ -102,14 +102,40 @@ def test_runs_that_differ_in_options_are_told_apart(make_run, tables):
     assert sorted(row.encoding for row in table.rows) == ["llpe (start=heat)", "llpe (start=step)", "none"]
 
 
-def test_options_of_the_model_name_the_table_and_others_the_row(make_run, tables):
-    make_run("cora", "llpe", "gt", name="a", model__variant="plain")
-    make_run("cora", "llpe", "gt", name="b", model__variant="strong")
-    make_run("cora", "rwse", "mlp", name="c", training__fused=True)
-    make_run("cora", "rwse", "mlp", name="d")
-    assert sorted(table.model for table in tables()) == ["gt (variant=plain)", "gt (variant=strong)", "mlp"]
-    rows = next(table for table in tables() if table.model == "mlp").rows
-    assert sorted(row.encoding for row in rows) == ["rwse (fused=none)", "rwse (fused=true)"]
+def test_runs_of_one_encoding_are_in_one_table_whatever_they_differ_in(make_run, tables):
+    make_run("cora", "llpe", "gt", name="a", model__variant="plain", model__hidden=64)
+    make_run("cora", "llpe", "gt", name="b", model__variant="strong", model__hidden=64)
+    make_run("cora", "none", "gt", name="c", model__variant="plain", model__hidden=64)
+    make_run("cora", "rwse", "mlp", name="d", training__fused=True)
+    make_run("cora", "rwse", "mlp", name="e")
+    gt, mlp = tables()
+    assert (gt.model, mlp.model) == ("gt", "mlp")
+    assert sorted(row.encoding for row in gt.rows) == ["llpe (variant=plain)", "llpe (variant=strong)", "none"]
+    assert sorted(row.encoding for row in mlp.rows) == ["rwse (fused=none)", "rwse (fused=true)"]
+
+
+def set_config(folder, **values):
+    file = folder / "config.toml"
+    lines = file.read_text().splitlines()
+    kept = [line for line in lines if line.partition(" = ")[0] not in values]
+    file.write_text("\n".join([*(f"{key} = {json.dumps(value)}" for key, value in values.items()), *kept]))
+
+
+def test_a_graph_is_named_after_its_file_wherever_that_is(make_run, tables):
+    set_config(make_run("mine", "none", name="0"), dataset="/home/someone/mine.npz", data="a" * 64)
+    set_config(make_run("mine", "llpe", name="1"), dataset="mine.npz", data="a" * 64)
+    set_config(make_run("mine", "llpe", name="2"), dataset="../mine.npz", data="a" * 64)
+    (table,) = tables()
+    assert table.datasets == ("mine",)
+    assert sorted(row.encoding for row in table.rows) == ["llpe (run=1)", "llpe (run=2)", "none"]
+
+
+def test_two_graphs_of_one_name_are_told_apart_by_their_content(make_run, tables):
+    set_config(make_run("mine", name="0", data="a" * 64), dataset="one/mine.npz", data="a" * 64)
+    set_config(make_run("mine", name="1", data="b" * 64), dataset="two/mine.npz", data="b" * 64)
+    (table,) = tables()
+    assert sorted(row.encoding for row in table.rows) == ["llpe (data=aaaaaaaa)", "llpe (data=bbbbbbbb)"]
+    assert table.remarks == ("beware: mine: the runs were made on different data (fingerprints differ)",)
 
 
 def test_the_same_config_twice_is_refused(make_run, tables):

@@ -3,7 +3,8 @@
 import pytest
 
 from llpe.report.collect import load_run
-from llpe.report.verdict import enough_splits, judge
+from llpe.report.paired import LEVEL, signed_rank
+from llpe.report.verdict import enough_splits, judge, reach
 
 LOW, HIGH = [0.60 + 0.01 * i for i in range(8)], [0.70 + 0.01 * i for i in range(8)]
 MIXED = [high + (0.02 if i % 2 else -0.0201) for i, high in enumerate(HIGH)]
@@ -60,3 +61,12 @@ def test_the_correction_needs_more_splits(verdict):
 
 def test_one_run_alone_is_not_judged(verdict):
     assert verdict(llpe=HIGH) is None
+
+
+@pytest.mark.parametrize(("splits", "tests"), [(1, 1), (5, 1), (7, 5), (8, 5), (10, 5)])
+def test_what_splits_can_show_is_the_reach_of_the_test(splits, tests):
+    """The smallest p there is: a lead on every split."""
+    least = signed_rank([0.01 * (1 + i) for i in range(splits)])
+    said = reach(splits, tests)
+    assert f"p is never below {least:.2g}" in said
+    assert ("nothing can be told from noise" in said) == (tests * least >= LEVEL)

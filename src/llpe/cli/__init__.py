@@ -16,15 +16,14 @@ Nothing here imports torch before a command needs it, so that ``llpe --help`` an
 
 from __future__ import annotations
 
+import sys
+
+from llpe.extra import require_lab
+
 try:
-    import rich  # noqa: F401
-    import typer  # noqa: F401
+    require_lab("`llpe`")
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"the command line needs the packages of the extra `lab`, got no {error.name}. "
-        "Install them with: pip install 'llpe[lab]'",
-        name=error.name,
-    ) from error
+    sys.exit(f"error: {error}")
 
 from llpe.cli.commands import app, main
 

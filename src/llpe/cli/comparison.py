@@ -33,7 +33,10 @@ TRAINING = {"lr": 0.01, "epochs": 300, "patience": 60, "weight_decay": 0.0005}
 def compare(
     graph: GraphArgument,
     model: Annotated[str, typer.Option(metavar="NAME", help="See `llpe list models`.")] = "mlp",
-    splits: Annotated[int, typer.Option(help="Random 60/20/20 splits.")] = SPLITS,
+    splits: Annotated[
+        int | None,
+        typer.Option(help=f"Random 60/20/20 splits; default the graph's own splits, {SPLITS} if it has none."),
+    ] = None,
     out: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The page: .html.")] = Path(
         "compare.html"
     ),
@@ -46,6 +49,7 @@ def compare(
 
     Trains none, lpe-fk, lpe-flk, rwse, llpe and llpe-probes, a few hundred epochs each, without a search: the
     answer is a first one. What takes too long on a large graph is left out, and said. Stopped, it goes on where it was.
+    The splits are the graph's own (masks in a file, official splits of a benchmark) or, without any, random.
 
     \b
     Examples:
@@ -58,27 +62,35 @@ def compare(
     from llpe.report.collect import load_run
     from llpe.report.page import write_page
     from llpe.report.table import label_runs, make_tables
-    from llpe.report.verdict import judge
+    from llpe.report.verdict import judge, reach
 
     dataset = open_graph(graph, data_root)
-    configs = list(quick_configs(graph, dataset.num_nodes, model=model, splits=splits))
+    if splits is None and dataset.masks is not None:
+        kind, count = "official", int(dataset.masks["train"].size(1))
+        output.note(f"{dataset.name}: own splits are used, {count} of them; --splits {SPLITS} asks for random ones.")
+    else:
+        kind, count = "random", SPLITS if splits is None else splits
+    configs = list(quick_configs(graph, dataset.num_nodes, model=model, splits=count, kind=kind))
     folders = [train_with_bars(dataset, config, runs, workers).run for config in configs]
     found = [load_run(folder) for folder in folders if folder is not None]
-    verdict = judge(found, [label for _, label in label_runs(found)])
+    verdict = judge(found, label_runs(found))
     answer = verdict.sentence if verdict else "There is only one run, and nothing to compare it with."
+    limits = reach(count, len(found) - 1)
     tables = make_tables(found)
     write_page(found, out, title=f"Which encoding for {dataset.name}?")
     if json:
-        output.write_json({"answer": answer, "tables": [each.as_dict() for each in tables], "page": str(out)})
+        told = {"answer": answer, "limits": limits, "splits": {"kind": kind, "count": count}}
+        output.write_json(told | {"tables": [each.as_dict() for each in tables], "page": str(out)})
         return
     for each in tables:
         output.table(*each.as_text(), title=each.title, right=(1, 2), bold=each.best())
     output.write()
     output.write(f"Which encoding? {answer}")
+    output.write(limits)
     output.write(f"wrote {out}; open it in a browser")
 
 
-def quick_configs(graph: str, num_nodes: int, *, model: str, splits: int) -> Iterator[Config]:
+def quick_configs(graph: str, num_nodes: int, *, model: str, splits: int, kind: str = "random") -> Iterator[Config]:
     """The experiments of a comparison; those that a graph of this size is too large for are left out with a note.
 
     Example:
@@ -99,6 +111,6 @@ def quick_configs(graph: str, num_nodes: int, *, model: str, splits: int) -> Ite
                 "encoding": encoding,
                 "model": {"name": model, "hidden": 64},
                 "training": TRAINING,
-                "splits": {"count": splits},
+                "splits": {"kind": kind, "count": splits},
             }
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,7 +98,8 @@ def check(
     from llpe.experiments.estimate import estimate
 
     config = _config(request, dataset, encoding, model)
-    found = estimate(open_graph(config.dataset, data_root), config, workers=workers)
+    loaded = open_graph(config.dataset, data_root)
+    found = estimate(loaded, config, workers=workers)
     if json:
         output.write_json({"config": config.model_dump(), **found})
         return
@@ -105,7 +107,7 @@ def check(
         [
             (
                 "graph",
-                f"{config.dataset}: {found['nodes']} nodes, {found['edges']} edges, {found['features']} features",
+                f"{loaded.name}: {found['nodes']} nodes, {found['edges']} edges, {found['features']} features",
             ),
             ("encoding", found["encoding"]),
             ("model", f"{config.model.name}, {found['parameters']} parameters"),
@@ -130,6 +132,9 @@ def predict(
 ) -> None:
     """Classify the nodes of a graph with a trained run.
 
+    On the run's own graph the train, val and test nodes of the split are scored apart: test says how good the model is.
+    On another graph all labelled nodes are.
+
     \b
     Examples:
       llpe predict runs/cora/llpe+mlp/0123abcd cora -o classes.csv
@@ -141,13 +146,15 @@ def predict(
     dataset = open_graph(graph, data_root)
     prediction = predict_graph(run, dataset, split=split)
     write_predictions(prediction, out)
-    found = {"output": str(out), "nodes": dataset.num_nodes, "split": prediction.split, **prediction.score}
+    if dataset.num_labelled and not prediction.scores:
+        output.note("not scored: the run does not know all classes of the graph, or not which nodes it was trained on.")
+    found = {"output": str(out), "nodes": dataset.num_nodes, "split": prediction.split}
     if json:
-        output.write_json(found)
-    else:
-        output.fields(
-            [(name, f"{value:.4f}" if isinstance(value, float) else str(value)) for name, value in found.items()]
-        )
+        scores = {part: asdict(each) for part, each in prediction.scores.items()}
+        output.write_json(found | {"metric": prediction.metric, "scores": scores})
+        return
+    told = {f"{prediction.metric} on {s.nodes} {part} nodes": f"{s.score:.4f}" for part, s in prediction.scores.items()}
+    output.fields([(name, str(value)) for name, value in (found | told).items()])
 
 
 @app.command()
@@ -225,7 +232,7 @@ def train_with_bars(loaded: Any, config: Config, runs: Path, workers: int | None
     from llpe.cli.progress import Bar, progress
     from llpe.experiments import Outcome, Progress, run
 
-    name = f"{config.dataset} {config.encoding.name}+{config.model.name}"
+    name = f"{loaded.name} {config.encoding.name}+{config.model.name}"
     bars: dict[int, Bar] = {}
     with progress() as screen:
 

@@ -53,7 +53,7 @@ def search(
     loaded = open_graph(config.dataset, data_root)
     try:
         found = _with_bar(
-            lambda **tell: run_search(loaded, raw, settings, root=runs, workers=workers, **tell), config.dataset
+            lambda **tell: run_search(loaded, raw, settings, root=runs, workers=workers, **tell), loaded.name
         )
     except KeyboardInterrupt:
         output.note("finished trials are kept. The same command goes on from there.")

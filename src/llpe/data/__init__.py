@@ -23,11 +23,12 @@ from llpe.data.catalogue import (
     find_benchmark,
     list_benchmarks,
 )
-from llpe.data.components import GIANT, giant_component
+from llpe.data.components import giant_component
 from llpe.data.dataset import METRICS, NodeDataset, sparse_features, undirected
 from llpe.data.files import READERS, load_file
 from llpe.data.splits import Split, file_splits, make_splits, official_splits, random_splits
 from llpe.data.synthetic import GENERATORS, parse_spec, preferential_attachment, sbm
+from llpe.files import GIANT
 
 __all__ = [
     "BENCHMARKS",

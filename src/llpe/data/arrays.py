@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import zipfile
+from collections.abc import Container
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,11 +17,21 @@ from torch_geometric.data import Data
 from llpe.data.dataset import PARTS
 from llpe.data.raw import RawGraph
 
-FEATURES, LABELS, EDGES = ("x", "node_features"), ("y", "node_labels"), ("edge_index", "edges")
+FEATURES = ("x", "node_features", "attr", "attr_matrix")
+LABELS = ("y", "node_labels", "labels")
+ADJACENCY = ("adj", "adj_matrix")
+EDGES = ("edge_index", "edges", *ADJACENCY)
+CSR = ("data", "indices", "indptr", "shape")  # x_data, … or x.data, … are together the matrix x
+SPARSE = tuple(name + mark for name in (*FEATURES, *ADJACENCY) for mark in "_.")
+USED = {
+    *(*FEATURES, *LABELS, *EDGES, "edge_weight", "num_nodes"),
+    *(f"{part}_mask{s}" for part in PARTS for s in ("", "s")),
+    *(start + part for start in SPARSE for part in CSR),
+}
 
 
-def open_npz(path: str | Path) -> dict[str, np.ndarray]:
-    """All arrays of an ``.npz`` archive, refusing pickled objects."""
+def open_npz(path: str | Path, *, used: Container[str] | None = None) -> dict[str, np.ndarray]:
+    """All arrays of an ``.npz`` archive, refusing pickled objects; keys that are not ``used`` are empty, unread."""
     try:
         archive = np.load(path, allow_pickle=False)
     except FileNotFoundError:
@@ -32,7 +44,7 @@ def open_npz(path: str | Path) -> dict[str, np.ndarray]:
     with archive:
         for key in archive.files:
             try:
-                arrays[key] = archive[key]
+                arrays[key] = archive[key] if used is None or key in used else np.empty(0)
             except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
                 raise ValueError(
                     f"{path}: `{key}` must be a plain array, got {error}. Save numbers or texts, not objects."
@@ -41,30 +53,62 @@ def open_npz(path: str | Path) -> dict[str, np.ndarray]:
 
 
 def read_npz(path: Path) -> RawGraph:
-    """Keys: ``x`` or ``node_features`` (or CSR parts ``x_data, x_indices, x_indptr, x_shape``), ``y`` or
-    ``node_labels``, ``edge_index`` [2, E] or ``edges`` [E, 2], and optionally ``edge_weight``, ``num_nodes``,
+    """Keys: features ``x``, ``node_features`` or ``attr_matrix``; labels ``y``, ``node_labels`` or ``labels``; edges
+    ``edge_index`` [2, E], ``edges`` [E, 2] or ``adj_matrix`` [n, n]. Features and ``adj_matrix`` may be CSR matrices in
+    four keys (``x_data``, ``attr_data`` or ``attr_matrix.data``, …). Optionally ``edge_weight``, ``num_nodes``,
     ``train_mask, val_mask, test_mask`` [n] or [n, S], or ``train_masks, …`` [S, n].
     """
-    arrays = open_npz(path)
-    x = _take(arrays, FEATURES)
-    if x is None and "x_data" in arrays:
-        x = _dense(arrays)
-    labels = _take(arrays, LABELS)
-    edges = {key: arrays.pop(key) for key in EDGES if key in arrays}
-    if len(edges) != 1:
+    arrays: dict[str, Any] = open_npz(path, used=USED)
+    for start in SPARSE:
+        if start + CSR[0] in arrays:
+            _assemble(arrays, start)
+    (_, x), (_, labels), (kind, edges) = (_take(arrays, names) for names in (FEATURES, LABELS, EDGES))
+    if edges is None:
         raise ValueError(
-            "the archive must hold either `edge_index` [2, num_edges] or `edges` [num_edges, 2], "
-            f"got {' and '.join(edges) or 'neither'}."
+            "the archive must hold `edge_index` [2, num_edges], `edges` [num_edges, 2] or the CSR parts of "
+            "`adj_matrix`, got none of them."
         )
-    edge_index = edges["edge_index"] if "edge_index" in edges else edges["edges"].T
-    weight = arrays.pop("edge_weight", None)
     count = arrays.pop("num_nodes", None)
     if count is not None and (count.size != 1 or count.dtype.kind not in "iu"):
         raise ValueError(f"`num_nodes` must be one integer, got {count.dtype} of shape {list(count.shape)}.")
-    raw = RawGraph(edge_index, x, labels, weight, num_nodes=None if count is None else int(count.item()))
+    raw = RawGraph(edges.T if kind == "edges" else edges, x.toarray() if sp.issparse(x) else x, labels)
+    raw.num_nodes = None if count is None else int(count.item())
+    raw.edge_weight = arrays.pop("edge_weight", None)
+    if kind in ADJACENCY:
+        _read_adjacency(raw, edges)
     raw.masks = _masks(arrays)
     raw.notes = _ignored("keys", list(arrays))
     return raw
+
+
+def _assemble(arrays: dict[str, Any], start: str) -> None:
+    """Puts the CSR matrix of four keys in their place."""
+    parts = [start + part for part in CSR]
+    missing = [key for key in parts if key not in arrays]
+    if missing:
+        raise ValueError(f"a sparse matrix must have the keys {', '.join(parts)}, got no {', '.join(missing)}.")
+    if start[:-1] in arrays:
+        raise ValueError(f"the archive must hold `{start[:-1]}` or {', '.join(parts)}, got both. Remove one.")
+    data, indices, indptr, shape = (arrays.pop(key) for key in parts)
+    try:
+        matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+        matrix.check_format()
+    except (ValueError, TypeError, IndexError) as error:
+        raise ValueError(f"{', '.join(parts)} must be a CSR matrix: {error}.") from error
+    arrays[start[:-1]] = matrix
+
+
+def _read_adjacency(raw: RawGraph, matrix: Any) -> None:
+    """Edges from the entries of a sparse matrix, and weights if they are not all 1."""
+    if not sp.issparse(matrix) or matrix.shape[0] != matrix.shape[1]:
+        kind = "CSR" if sp.issparse(matrix) else "array"
+        raise ValueError(f"the adjacency matrix must be CSR and square, got {kind} of shape {list(matrix.shape)}.")
+    if raw.edge_weight is not None:
+        raise ValueError("`edge_weight` must be left out with an adjacency matrix, whose entries are the weights.")
+    entries = matrix.tocoo()
+    raw.edge_index = np.stack(entries.coords)
+    raw.edge_weight = None if (entries.data == 1).all() else entries.data
+    raw.num_nodes = matrix.shape[0] if raw.num_nodes is None else raw.num_nodes
 
 
 def read_pt(path: Path) -> RawGraph:
@@ -107,24 +151,12 @@ def read_pt(path: Path) -> RawGraph:
     return raw
 
 
-def _take(arrays: dict[str, np.ndarray], names: tuple[str, str]) -> np.ndarray | None:
-    if all(name in arrays for name in names):
-        raise ValueError(f"the archive must hold `{names[0]}` or `{names[1]}`, got both. Remove one.")
-    return next((arrays.pop(name) for name in names if name in arrays), None)
-
-
-def _dense(arrays: dict[str, np.ndarray]) -> np.ndarray:
-    parts = ("x_data", "x_indices", "x_indptr", "x_shape")
-    missing = [key for key in parts if key not in arrays]
-    if missing:
-        raise ValueError(f"sparse features must have the keys {', '.join(parts)}, got no {', '.join(missing)}.")
-    data, indices, indptr, shape = (arrays.pop(key) for key in parts)
-    try:
-        matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-        matrix.check_format()
-    except (ValueError, TypeError, IndexError) as error:
-        raise ValueError(f"x_data, x_indices, x_indptr and x_shape must be a CSR matrix: {error}.") from error
-    return matrix.toarray()
+def _take(arrays: dict[str, Any], names: tuple[str, ...]) -> tuple[str, Any]:
+    """The one of these keys that is there, and what it holds; None if there is none."""
+    found = [name for name in names if name in arrays]
+    if len(found) > 1:
+        raise ValueError(f"the archive must hold one of {', '.join(names)}, got {' and '.join(found)}. Remove one.")
+    return (found[0], arrays.pop(found[0])) if found else ("", None)
 
 
 def _masks(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray] | None:

@@ -9,9 +9,8 @@ from torch_geometric.data import Data
 from torch_geometric.utils import subgraph
 
 from llpe.data.dataset import NodeDataset
+from llpe.files import GIANT
 from llpe.graph import Graph
-
-GIANT = "giant:"  # before the name of a graph: its largest connected component
 
 
 def giant_component(dataset: NodeDataset) -> NodeDataset:

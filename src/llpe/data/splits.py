@@ -47,6 +47,13 @@ class Split:
             digest.update(np.ascontiguousarray(ids, dtype="<i8").data)
         return digest.hexdigest()
 
+    def save(self, path: str | Path, num_nodes: int) -> None:
+        """Writes the split as a file for :func:`file_splits`, a mask for each part."""
+        masks = {part: np.zeros(num_nodes, dtype=bool) for part in PARTS}
+        for part, mask in masks.items():
+            mask[getattr(self, part).numpy()] = True
+        np.savez_compressed(path, **masks)  # type: ignore[arg-type]
+
     def __repr__(self) -> str:
         return f"Split({', '.join(f'{part}={getattr(self, part).numel()}' for part in PARTS)})"
 

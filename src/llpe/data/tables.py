@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from llpe.data.raw import RawGraph
+from llpe.extra import INSTALL
 
 Table = dict[str, tuple[str, ...]]
 
@@ -47,7 +48,7 @@ def read_graphml(path: Path) -> RawGraph:
     try:
         import networkx
     except ImportError:
-        raise ValueError("GraphML must be read with networkx, which is not installed. pip install networkx.") from None
+        raise ValueError(f"GraphML must be read with networkx, got none. Install it with: {INSTALL}") from None
     try:
         graph = networkx.read_graphml(path)
     except Exception as error:  # networkx lets XML, key and value errors through

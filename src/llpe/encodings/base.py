@@ -196,7 +196,7 @@ def _rows(data: Data) -> int | None:
     """The number of nodes that ``data`` states, not one guessed from its edges."""
     if isinstance(data.x, Tensor):
         return data.x.size(0)
-    stated = data["num_nodes"] if "num_nodes" in data else None
+    stated = data["num_nodes"] if "num_nodes" in data else None  # noqa: SIM401  # data.get cannot be compiled
     return None if stated is None else int(stated)
 
 

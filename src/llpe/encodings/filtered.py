@@ -3,17 +3,17 @@
     P[v, s, f] = (h_f(L)·signal_s)[v] = Σ_m B[v, s, m]·C[m, f],   h_f(λ) = Σ_m C[m, f]·T_m(λ − 1)
 
 A subclass computes B, the Chebyshev terms of its signals, and the parts of the penalty. The filters are shared by all
-signals, so dim = signals × filters. The coefficients C ∈ R^(order × filters) are all that is learned, in one of two ways:
+signals, so dim = signals × filters. Only the coefficients C ∈ R^(order × filters) are learned, in one of two ways:
 
 * ``start="uniform"``, the paper's: C itself, from random values, with the paper's penalty on the gains W = T(λ)·C.
-* a bank of low and high passes (``"heat"``, ``"step"``): C = bank + step·Θ, where Θ starts at 0 and ``step`` is a
-  hundredth of each filter's largest coefficient or so: at the rates a model is trained with, the filters then change
-  slowly, and few labels cannot bend them at once. The penalty is on that change, relative to the bank: one value suits
-  graphs of any size and encodings of any width, and a penalty that is forgotten does no harm.
+* a bank of low and high passes (``"heat"``, ``"step"``): C = bank + step·Θ, where Θ starts at 0 and ``step`` is a small
+  part of each filter's largest coefficient. At the rates that models are trained with the filters then change slowly,
+  and few labels cannot bend them at once. The penalty is on that change, relative to the bank: one value suits graphs
+  of any size and encodings of any width, and forgetting it does no harm.
 
-The output is small beside the features unless ``size`` says otherwise: its rows have a mean length of ``SHARE`` times the
-mean length of the rows of ``data.x`` (of 1, where there are no features) on the first graph that is prepared. An
-encoding larger than the features drowns them, and an optimiser such as Adam then fits it first.
+The output is small beside the features unless ``size`` says otherwise: its rows have a mean length of ``SHARE`` times
+that of the rows of ``data.x`` (of 1, where there are no features) on the first graph that is prepared. An encoding
+larger than the features drowns them, and Adam then fits it first.
 
 NOTE[PAPER]: the paper's penalty is on whole-matrix norms, l1·‖W‖₁ + l2·‖W‖_F, as in the authors' code; the text of the
 paper speaks of columns.

@@ -6,14 +6,14 @@ with Û the eigenvectors as they enter, T the Chebyshev basis on the eigenvalues
 learned. B is computed once, from all eigenpairs (``llpe``) or from the first and last k (``llpe-ends``, "LLPE large");
 training never sees a matrix of size n×n.
 
-P is a filter applied to one signal, h(L)·s with s = Σ_E √dim(E)·P_E g / ‖P_E g‖ over the eigenspaces E: one direction in
-each, fixed by a seeded random vector g. One such signal says little of a node's position to a model that is not tuned;
-several, ``directions``, through the same filters say much. ``LLPE(16)`` therefore filters sixteen signals.
+P is a filter applied to one signal, h(L)·s with s = Σ_E √dim(E)·P_E g / ‖P_E g‖ over the eigenspaces E: one direction
+in each, fixed by a seeded random vector g. One such signal says little of a node's position to a model that is not
+tuned; several, ``directions``, through the same filters say much. ``LLPE(16)`` therefore filters sixteen signals.
 
 NOTE[PAPER]: the paper has one signal, adds eigenvectors as the solver returns them, and its authors' code scales each
-to [−1, 1]; signs and, where an eigenvalue repeats, the basis are arbitrary there. ``scaling="minmax"`` is the authors' form
-(``llpe-minmax``), where a constant vector, 0/0 there, is mapped to 0. ``size=1.0`` is the plain formula, P = B·C with one
-direction for each eigenspace.
+to [−1, 1]; signs and, where an eigenvalue repeats, the basis are arbitrary there. ``scaling="minmax"`` is the authors'
+form (``llpe-minmax``), where a constant vector, 0/0 there, is mapped to 0. ``size=1.0`` is the plain formula, P = B·C
+with one direction for each eigenspace.
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ class LLPE(FilteredEncoding):
         start: how the filters begin: ``"heat"``, a bank of low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels;
             ``"step"``, one of sharp cutoffs (for few large blocks; needs a high order); ``"uniform"``, as in the paper,
             coefficients drawn from ±1/√order. What is learned then: see :mod:`llpe.encodings.filtered`.
-        rows: ``"unit"`` scales what a filter gives a node, one number for each direction, to mean square 1, so that only
-            its direction says where the node is; ``"plain"`` keeps the length. Default: ``unit`` with several
-            directions, else ``plain``.
+        rows: ``"unit"`` scales what a filter gives a node, one number for each direction, to mean square 1;
+            ``"plain"`` keeps the length. Default: ``unit`` with several directions, else ``plain``.
         size: what the encoding is multiplied with; None: rows become 0.3 times as long as those of the features.
         l1, l2: coefficients of the :meth:`penalty`. Default: 0 and 0.01, with a uniform start 0 and 0.
         frozen: the filters stay as they start; nothing is learned.

@@ -30,8 +30,8 @@ class ProbeLLPE(FilteredEncoding):
         order: number of Chebyshev terms of a filter.
         probes: how many random probes; by default as many as ``dim``, at most 64.
         start: how the filters begin: ``"heat"``, a bank of low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels;
-            ``"step"``, one of sharp cutoffs (for few large blocks; needs a high order); ``"uniform"``, coefficients drawn
-            from ±1/√order, which begins with noise. What is learned then: see :mod:`llpe.encodings.filtered`.
+            ``"step"``, one of sharp cutoffs (for few large blocks; needs a high order); ``"uniform"``, coefficients
+            drawn from ±1/√order, which begins with noise. What is learned then: see :mod:`llpe.encodings.filtered`.
         rows: ``"unit"`` scales what a filter gives a node, one number for each probe, to mean square 1: its direction
             says where the node is, its length how well connected. ``"plain"`` keeps the length, and with it the
             distances of :mod:`llpe.probes`. Default: ``unit`` with two probes or more, else ``plain``.

@@ -5,6 +5,11 @@
 * the best settings: :func:`search`
 * results: :class:`RunFolder`, :func:`load_encoding`
 """
+# ruff: noqa: E402  the door is checked before anything comes in
+
+from llpe.extra import require_lab
+
+require_lab("`llpe.experiments`")
 
 from llpe.experiments.config import Config, ConfigError, assign, load_config, resolve
 from llpe.experiments.engine import EngineError

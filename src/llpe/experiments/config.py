@@ -136,8 +136,12 @@ SECTIONS: dict[str, type[_Section]] = {
 }
 
 
-def resolve(raw: dict[str, Any]) -> Config:
+def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
     """Checks a config and fills in every default.
+
+    Args:
+        raw: nested dicts, as in a config file.
+        find_dataset: refuse a data set that is not there; not so where it is loaded already, or not needed.
 
     Example:
         >>> config = resolve({"dataset": "sbm:n=100", "encoding": {"name": "rwse", "dim": 8}})
@@ -152,7 +156,7 @@ def resolve(raw: dict[str, Any]) -> Config:
         problems += [_in_words(problem, raw) for problem in error.errors()]
     encoding = _check_encoding(raw.get("encoding", {}), problems)
     _check_model(raw.get("model", {}), encoding, problems)
-    if isinstance(raw.get("dataset"), str):
+    if find_dataset and isinstance(raw.get("dataset"), str):
         _check_dataset(raw["dataset"], problems)
     if problems or config is None or encoding is None:
         raise ConfigError(list(dict.fromkeys(problems)))

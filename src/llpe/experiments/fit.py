@@ -23,9 +23,9 @@ from llpe.models import Classifier
 Tell = Callable[[Progress], None]
 
 
-@dataclass
+@dataclass(repr=False)
 class Fit:
-    """What :func:`fit` found.
+    """What :func:`fit` found; printed, it is a line.
 
     Attributes:
         outcomes: one per split, failed ones included.
@@ -40,6 +40,15 @@ class Fit:
     probabilities: Tensor
     data: Data
     run: Path | None = None
+
+    def __repr__(self) -> str:
+        spread = f" ± {100 * self.std_test:.1f}" if len(self.test) > 1 else ""
+        failed = f" ({len(self.outcomes) - len(self.test)} failed)" * (len(self.test) < len(self.outcomes))
+        where = "" if self.run is None else f", in {self.run}"
+        return (
+            f"Fit: test {self.outcomes[0].metric} {100 * self.mean_test:.1f}{spread} % over {len(self.outcomes)} "
+            f"split{'s' * (len(self.outcomes) > 1)}{failed}, {self.encoding.name} + {self.model.name}{where}"
+        )
 
     @property
     def predictions(self) -> Tensor:
@@ -112,7 +121,7 @@ def fit(
         raw["encoding"]["name"] = encoding
     if isinstance(model, str):
         raw["model"]["name"] = model
-    config = _resolve_unnamed(assign(raw, settings))
+    config = resolve(assign(raw, settings), find_dataset=False)
     build = None
     if isinstance(encoding, Encoding) or isinstance(model, nn.Module):
         if runs is not None:
@@ -271,12 +280,6 @@ def _splits(dataset: NodeDataset, splits: int | Split | Iterable[Split] | None) 
     if splits is None or isinstance(splits, int):
         return make_splits(dataset, "random", count=1 if splits is None else splits)
     return list(splits)
-
-
-def _resolve_unnamed(raw: dict[str, Any]) -> Config:
-    """Resolves a config whose data set is already loaded, so that its name need not be one that can be."""
-    config = resolve(raw | {"dataset": "sbm:n=2"})
-    return config.model_copy(update={"dataset": raw["dataset"]})
 
 
 def _build(encoding: str | Encoding, model: str | nn.Module, config: Config, dataset: NodeDataset) -> Classifier:

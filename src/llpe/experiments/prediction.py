@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from llpe.data import NodeDataset, sparse_features
+from llpe.data import NodeDataset, file_splits, sparse_features
+from llpe.data.dataset import PARTS
 from llpe.experiments.runs import RunFolder
 from llpe.experiments.train import predict, score
 from llpe.files import replacing
 
 
 @dataclass(frozen=True)
+class Score:
+    """How good a prediction is on some nodes: how many they are, and the metric in 0 … 1."""
+
+    nodes: int
+    score: float
+
+
+@dataclass(frozen=True)
 class Prediction:
-    """Probabilities (num_nodes, num_classes), the names of the classes, and the score on labelled nodes, if any."""
+    """What a run says about a graph.
+
+    Attributes:
+        probabilities: shape (num_nodes, num_classes).
+        class_names: those of the run; the columns stand for them.
+        split: whose model it is.
+        metric: what the scores are.
+        scores: on the run's own graph, of the split's ``train``, ``val`` and ``test`` nodes; on another one, of all
+            ``labelled`` nodes. Empty if the run does not know a class of the graph, or was made before run folders
+            said which nodes they were trained on.
+    """
 
     probabilities: np.ndarray
     class_names: tuple[str, ...]
     split: int
-    score: dict[str, float]
+    metric: str
+    scores: dict[str, Score]
 
 
 def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = None) -> Prediction:
@@ -38,14 +61,37 @@ def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = 
     data = model.encoding.prepare(dataset.data)
     data.x = sparse_features(data.x)
     probabilities = predict(model, data)
-    labelled = dataset.data.y >= 0
-    scored = {}
-    if bool(labelled.any()) and dataset.num_classes <= report["num_classes"]:
-        metric = str(report["metric"])
-        name = f"{metric} on {int(labelled.sum())} labelled nodes"
-        scored[name] = score(metric, probabilities.log()[labelled], dataset.data.y[labelled])
-    names = tuple(report["class_names"]) or tuple(map(str, range(report["num_classes"])))
-    return Prediction(probabilities.numpy(), names, index, scored)
+    names, metric = _class_names(report["class_names"], report["num_classes"]), str(report["metric"])
+    y = _as_classes(dataset, names)
+    scores = {}
+    if y is not None:
+        for part, rows in _scored_nodes(folder, index, dataset).items():
+            scores[part] = Score(len(rows), score(metric, probabilities[rows].log(), y[rows]))
+    return Prediction(probabilities.numpy(), names, index, metric, scores)
+
+
+def _class_names(names: Sequence[str], count: int) -> tuple[str, ...]:
+    return tuple(names) or tuple(map(str, range(count)))
+
+
+def _as_classes(dataset: NodeDataset, names: tuple[str, ...]) -> Tensor | None:
+    """The labels as numbers of the run's classes, by name; None if the run does not know one of them."""
+    own = _class_names(dataset.class_names, dataset.num_classes)
+    if not set(own) <= set(names):
+        return None
+    return torch.tensor([*map(names.index, own), -1])[dataset.data.y]  # the last is for those without a class
+
+
+def _scored_nodes(folder: RunFolder, split: int, dataset: NodeDataset) -> dict[str, Tensor]:
+    """The parts of the run's split if this is its graph, by content; else all labelled nodes."""
+    if dataset.fingerprint != folder.config.data:
+        labelled = (dataset.data.y >= 0).nonzero().flatten()
+        return {"labelled": labelled} if len(labelled) else {}
+    file = folder.split(split) / "split.npz"
+    if not file.is_file():
+        return {}
+    parts = file_splits(file, dataset.data.y, allow_missing_classes=True)[0]
+    return {part: getattr(parts, part) for part in PARTS}
 
 
 def write_predictions(prediction: Prediction, path: Path) -> None:

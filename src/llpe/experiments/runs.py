@@ -4,6 +4,7 @@
       config.toml               the resolved config
       spectrum.npz              λ, and the densities of the graph's spectrum and of the labels' energy there
       split-03/checkpoint.pt    only while the split is running
+      split-03/split.npz        which nodes train, choose and test, as a split file
       split-03/model.safetensors, filters.npz
       split-03/curves.npz, predictions.npz, picture.npz    for reports, see traces.py
       split-03/report.json      written last, atomically: its existence means done
@@ -34,12 +35,11 @@ from torch_geometric.data import Data
 import llpe
 from llpe.chebyshev import density
 from llpe.data import NodeDataset, Split
-from llpe.data.files import READERS
 from llpe.encodings import Encoding, FilteredEncoding
 from llpe.experiments.config import Config, ConfigError, differences, dump_toml, load_config, resolve
 from llpe.experiments.traces import label_moments
 from llpe.experiments.train import Outcome
-from llpe.files import replacing
+from llpe.files import graph_name, replacing
 from llpe.graph import Graph
 from llpe.models import Classifier
 from llpe.probes import probe_features
@@ -57,9 +57,7 @@ class RunFolder:
     @classmethod
     def of(cls, root: str | Path, config: Config) -> RunFolder:
         """Where the results of ``config`` are or will be, below ``root``."""
-        spec = config.dataset
-        name = Path(spec).stem if "/" in spec or Path(spec).suffix in READERS else spec
-        name = re.sub(r"[^A-Za-z0-9=.,_-]+", "-", name)
+        name = re.sub(r"[^A-Za-z0-9=.,_-]+", "-", graph_name(config.dataset))
         return cls(Path(root) / name / f"{config.encoding.name}+{config.model.name}" / config.hash, config)
 
     @classmethod
@@ -68,7 +66,7 @@ class RunFolder:
         file = Path(path) / "config.toml"
         if not file.is_file():
             raise ValueError(f"`run` must be a run folder with a config.toml, got {path}. See `llpe table runs`.")
-        return cls(Path(path), resolve(load_config(file)))
+        return cls(Path(path), resolve(load_config(file), find_dataset=False))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -86,7 +84,7 @@ class RunFolder:
         if not file.exists():
             self._write(file, dump_toml(self.config))
             return
-        found = resolve(load_config(file))
+        found = resolve(load_config(file), find_dataset=False)
         if found != self.config:
             keys = differences(found, self.config)
             raise ConfigError([f"{self.path} holds another config; folder / asked for:", *keys])
@@ -114,6 +112,7 @@ class RunFolder:
         """Writes what a split left behind; its report last."""
         folder = self.split(outcome.split)
         folder.mkdir(parents=True, exist_ok=True)
+        split.save(folder / "split.npz", dataset.num_nodes)
         if outcome.state is not None:
             save_file({k: v.contiguous() for k, v in outcome.state.items()}, folder / "model.safetensors")
             self._write_filters(folder / "filters.npz", outcome)
@@ -138,7 +137,8 @@ class RunFolder:
     def _write_filters(self, path: Path, outcome: Outcome) -> None:
         encoding = self.config.make_encoding()
         if isinstance(encoding, FilteredEncoding) and outcome.state is not None:
-            encoding.theta.data = outcome.state["encoding.theta"]
+            learned = {name: tensor for name, tensor in outcome.state.items() if name.startswith("encoding.")}
+            encoding.load_state_dict({name.removeprefix("encoding."): tensor for name, tensor in learned.items()})
             grid = torch.linspace(0, 2, GRID)
             with torch.no_grad():
                 np.savez(path, lambdas=grid.numpy(), response=encoding.response(grid).numpy())

@@ -77,6 +77,7 @@ class Classifier(nn.Module):
         if isinstance(model, str):
             options.setdefault("feedforward", hidden)
         width = self.dim + (hidden if in_features else 0)
+        self.name = model if isinstance(model, str) else type(model).__name__
         self.encoding = encoding
         self.features = FeatureLinear(in_features, hidden) if in_features else None
         self.backbone = make_backbone(model, width=width, **options)

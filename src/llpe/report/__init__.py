@@ -7,3 +7,7 @@
 * :mod:`llpe.report.figures`: numbers → figures
 * :mod:`llpe.report.page`: runs → one HTML page that works offline
 """
+
+from llpe.extra import require_lab
+
+require_lab("`llpe.report`")

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from llpe.files import graph_name
+
 SPLIT = re.compile(r"split-(\d+)")
 SCORES = ("train", "val", "test")
 
@@ -41,7 +43,8 @@ class Run:
 
     @property
     def dataset(self) -> str:
-        return str(self.config["dataset"])
+        """The name of the graph; of a file, without its place."""
+        return graph_name(self.config["dataset"])
 
     @property
     def encoding(self) -> str:

@@ -6,6 +6,7 @@ was made before such arrays were kept, or the encoding has no filters) is None, 
 
 from __future__ import annotations
 
+import json
 import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -39,9 +40,9 @@ def make_document(runs: Sequence[Run], *, title: str, baseline: str | None = Non
     """
     groups: dict[tuple[str, str], list[tuple[str, Run]]] = defaultdict(list)
     labels = label_runs(runs)
-    for (model, label), run in zip(labels, runs, strict=True):
-        groups[run.dataset, model].append((label, run))
-    known = {label for _, label in labels} | {run.encoding for run in runs}
+    for label, run in zip(labels, runs, strict=True):
+        groups[run.dataset, run.model].append((label, run))
+    known = set(labels) | {run.encoding for run in runs}
     if baseline is not None and baseline not in known:
         raise ValueError(f"`baseline` must be one of {', '.join(sorted(known))}, got {baseline!r}.")
     curves = max(1, sum(len(run.reports) + len(run.failed) for run in runs))
@@ -50,7 +51,7 @@ def make_document(runs: Sequence[Run], *, title: str, baseline: str | None = Non
         "curve": int(np.clip(VALUES // curves, 20, CURVE)),
         "filters": int(np.clip(FILTERS // len(runs), 2, FILTER)),
     }
-    order = list(dict.fromkeys(label for _, label in sorted(labels, key=lambda each: each[1] != "none")))
+    order = list(dict.fromkeys(sorted(labels, key=lambda label: label != "none")))
     return {
         "title": title,
         "encodings": order,
@@ -132,9 +133,15 @@ def _run(label: str, run: Run, spectrum: Arrays | None, limits: dict[str, int]) 
         "filters": _filters(label, run, folder, spectrum, limits["filters"]),
         "homophily": _homophily(run),
         "picture": _picture(folder, best, limits["points"]),
-        "config": (run.path / "config.toml").read_text(encoding="utf-8"),
+        "config": _config(run),
         "provenance": _provenance(best),
     }
+
+
+def _config(run: Run) -> str:
+    """The text of ``config.toml``, in which a graph's file has its name and not its place on this machine."""
+    text = (run.path / "config.toml").read_text(encoding="utf-8")
+    return text.replace(json.dumps(run.config["dataset"]), json.dumps(run.dataset), 1)
 
 
 def _provenance(report: dict[str, Any] | None) -> dict[str, Any]:

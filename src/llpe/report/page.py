@@ -63,10 +63,6 @@ def _part(name: str) -> str:
 
 
 def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "the page needs the package plotly, got none. Install it with: pip install 'llpe[lab]'", name=error.name
-        ) from error
+    from plotly.offline import get_plotlyjs
+
     return base64.b64encode(gzip.compress(get_plotlyjs().encode(), compresslevel=9, mtime=0)).decode("ascii")

@@ -1,7 +1,7 @@
 """The table of a comparison, as data: encodings by data sets, one table for each model.
 
 A cell is mean ± standard deviation of the test score in percent, and the number of splits behind it. Runs of one
-data set that differ in more than encoding and model get the differing options in their label.
+encoding and model on one data set are rows of one table, and their labels show the options in which they differ.
 """
 
 from __future__ import annotations
@@ -116,27 +116,24 @@ def make_tables(runs: Sequence[Run], *, order: Sequence[str] | None = None) -> l
         runs: from :func:`~llpe.report.collect.load_runs`.
         order: labels of encodings in the order of the rows; others follow. By default the best average rank is first.
     """
-    labels = {id(run): label for run, label in zip(runs, label_runs(runs), strict=True)}
-    groups: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
-        groups[labels[id(run)][0]].append(run)
-    return [_table(model, group, [labels[id(run)][1] for run in group], order) for model, group in groups.items()]
+    groups: dict[str, list[tuple[str, Run]]] = defaultdict(list)
+    for label, run in zip(label_runs(runs), runs, strict=True):
+        groups[run.model].append((label, run))
+    return [_table(model, group, order) for model, group in groups.items()]
 
 
-def label_runs(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """(model, encoding) of each run, with the fewest options that tell apart runs of the same names on a data set."""
+def label_runs(runs: Sequence[Run]) -> list[str]:
+    """The encoding of each run, with the fewest options that tell apart runs of the same names on a data set."""
     flat = [_asked(run) for run in runs]
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, run in enumerate(runs):
         groups[run.encoding, run.model].append(index)
-    labels = [("", "")] * len(runs)
-    for (encoding, model), members in groups.items():
+    labels = [""] * len(runs)
+    for (encoding, _), members in groups.items():
         pairs = [(i, j) for i, j in combinations(members, 2) if runs[i].dataset == runs[j].dataset]
         keys = _telling_keys(runs, flat, pairs)
-        of_model = [key for key in keys if key.startswith("model.")]
-        others = [key for key in keys if not key.startswith("model.")]
         for index in members:
-            labels[index] = (_label(model, of_model, flat[index]), _label(encoding, others, flat[index]))
+            labels[index] = _label(encoding, keys, flat[index])
     return labels
 
 
@@ -158,8 +155,14 @@ def _telling_keys(runs: Sequence[Run], flat: list[dict[str, Any]], pairs: list[t
 
 
 def _asked(run: Run) -> dict[str, Any]:
-    """The config, without what a search chose: two searches differ in what was asked, not in what was found."""
-    return {key: value for key, value in _flatten(run.config).items() if key.rpartition(".")[2] not in run.searched}
+    """The config, without what a search chose: two searches differ in what was asked, not in what was found.
+
+    The place of a graph's file is no setting, its content is. What else may differ, the name of the folder tells apart.
+    """
+    config = {key: value for key, value in _flatten(run.config).items() if key.rpartition(".")[2] not in run.searched}
+    config.pop("dataset")
+    content = {"data": config["data"][:8]} if "data" in config else {}
+    return config | content | {"run": run.path.name}
 
 
 def _flatten(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -178,9 +181,10 @@ def _value(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def _table(model: str, runs: list[Run], labels: list[str], order: Sequence[str] | None) -> Table:
+def _table(model: str, labelled: list[tuple[str, Run]], order: Sequence[str] | None) -> Table:
+    labels, runs = [label for label, _ in labelled], [run for _, run in labelled]
     datasets = tuple(dict.fromkeys(run.dataset for run in runs))
-    placed = {(label, run.dataset): run for label, run in zip(labels, runs, strict=True)}
+    placed = {(label, run.dataset): run for label, run in labelled}
     rows = list(dict.fromkeys(labels))
     means = {key: run.mean for key, run in placed.items() if run.mean is not None}
     common = [name for name in datasets if all((label, name) in means for label in rows)]
@@ -191,7 +195,7 @@ def _table(model: str, runs: list[Run], labels: list[str], order: Sequence[str] 
     best = {name: max(each, default=None) for name, each in scores.items()}
     cells = [tuple(_cell(placed.get((label, name)), best[name]) for name in datasets) for label in rows]
     metrics = tuple(next((r.metric for r in runs if r.dataset == name and r.metric), None) for name in datasets)
-    remarks = [*_remarks(runs, labels), *_mismatches(runs, datasets)]
+    remarks = [*_remarks(labelled), *_mismatches(runs, datasets)]
     if 0 < len(common) < len(datasets) and len(rows) > 1:
         remarks.append(f"rank: over {', '.join(common)}, the data sets that all rows have")
     made = tuple(Row(label, row, ranks[label]) for label, row in zip(rows, cells, strict=True))
@@ -215,10 +219,10 @@ def _average_rank(
     return fmean(places)
 
 
-def _remarks(runs: Sequence[Run], labels: Sequence[str]) -> list[str]:
+def _remarks(labelled: Sequence[tuple[str, Run]]) -> list[str]:
     """What failed and what is unfinished."""
     lines = []
-    for label, run in zip(labels, runs, strict=True):
+    for label, run in labelled:
         where = f"{run.dataset}, {label}"
         lines += [f"failed: {where}, split {each['split']}: {each.get('reason') or 'no reason'}" for each in run.failed]
         if run.unfinished:

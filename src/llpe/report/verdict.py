@@ -64,6 +64,24 @@ def judge(runs: Sequence[Run], labels: Sequence[str]) -> Verdict | None:
     return Verdict(best, level, sentence)
 
 
+def reach(splits: int, tests: int) -> str:
+    """What the test can and cannot show over so many splits, corrected for ``tests`` comparisons.
+
+    Example:
+        >>> reach(8, 5)[:85]
+        'With 8 splits p is never below 0.0078 (0.039 after correction for 5 comparisons): onl'
+    """
+    least = 2.0 ** (1 - splits)
+    words = f"{splits} split" + "s" * (splits != 1)
+    corrected = "" if tests < 2 else f" ({min(1.0, tests * least):.2g} after correction for {tests} comparisons)"
+    if splits < enough_splits(tests):
+        return f"With {words} p is never below {least:.2g}{corrected}: nothing can be told from noise."
+    return (
+        f"With {words} p is never below {least:.2g}{corrected}: only a lead on nearly every split can be told from "
+        "noise, a mean difference below its standard error cannot, and one that is not shown may be there all the same."
+    )
+
+
 def enough_splits(tests: int) -> int:
     """The fewest splits with which the test, corrected for ``tests`` comparisons, can fall below 5 %.
 

@@ -1,0 +1,60 @@
+"""Without the extra ``lab``: one line that says what to install, and a core that works."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from llpe.extra import INSTALL, LAB
+
+
+def python(code: str, *, without: str) -> subprocess.CompletedProcess[str]:
+    """Runs code where the packages cannot be imported."""
+    block = f"import sys; sys.modules.update(dict.fromkeys({without!r}.split()))\n"
+    return subprocess.run([sys.executable, "-c", block + code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("missing", LAB)
+def test_the_command_says_in_one_line_what_to_install(missing):
+    done = python("from llpe.cli import main; main()", without=missing)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == f"error: `llpe` needs the extra `lab`, got no {missing}. Install it with: {INSTALL}\n"
+
+
+@pytest.mark.parametrize("door", ["llpe.experiments", "llpe.report", "llpe.report.page", "llpe.studies"])
+def test_a_module_says_in_its_last_line_what_to_install(door):
+    done = python(f"import {door}", without="pydantic plotly")
+    said = done.stderr.splitlines()[-1]
+    assert "needs the extra `lab`, got no plotly, pydantic. Install it with: " in said
+    assert 'pip install "llpe[lab]" (in a checkout: pip install ".[lab]")' in said
+
+
+def test_a_finder_that_refuses_is_as_good_as_none():
+    hook = """
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name == "optuna":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Refuse())
+import llpe.experiments
+"""
+    assert "`llpe.experiments` needs the extra `lab`, got no optuna." in python(hook, without="").stderr
+
+
+def test_the_core_the_data_and_the_models_need_no_laboratory():
+    code = """
+import llpe, llpe.data, llpe.graphgym, llpe.models, llpe.theory
+data = llpe.data.load_graph("sbm:n=40").data
+assert llpe.LLPE(dim=4)(llpe.LLPE(dim=4).prepare(data, cache=False)).shape == (40, 4)
+"""
+    done = python(code, without=" ".join(name for name in LAB if name != "networkx"))  # torch needs networkx itself
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_list_is_that_of_the_project():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    names = [line.partition(">=")[0] for line in project["optional-dependencies"]["lab"]]
+    assert tuple("sklearn" if name == "scikit-learn" else name for name in names) == LAB
