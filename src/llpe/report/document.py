@@ -9,14 +9,15 @@ from __future__ import annotations
 import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from llpe.report.collect import Run
+from llpe.report.colours import SERIES, THIRDS, looks
 from llpe.report.paired import compare_runs
-from llpe.report.plots import CLASSES, COLOURS
 from llpe.report.table import label_runs, make_tables
 from llpe.report.thirds import filter_energy, in_words, shares
 from llpe.report.verdict import judge
@@ -50,11 +51,10 @@ def make_document(runs: Sequence[Run], *, title: str, baseline: str | None = Non
         "curve": int(np.clip(VALUES // curves, 20, CURVE)),
         "filters": int(np.clip(FILTERS // len(runs), 2, FILTER)),
     }
-    order = list(dict.fromkeys(label for _, label in sorted(labels, key=lambda each: each[1] != "none")))
     return {
         "title": title,
-        "encodings": order,
-        "colours": {"encodings": COLOURS, "classes": CLASSES},
+        "looks": {label: asdict(look) for label, look in looks(label for _, label in labels).items()},
+        "colours": {"classes": SERIES, "thirds": THIRDS},
         "overview": [table.as_dict() for table in make_tables(runs)] if len(groups) > 1 else [],
         "groups": [_group(*key, members, baseline or "none", limits) for key, members in groups.items()],
         "remarks": [line for table in make_tables(runs) for line in table.remarks],

@@ -11,14 +11,10 @@ const variable = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 const shown = (colour) => colour === "#000000" ? variable("--ink") : colour;
 const cycle = (list, index) => shown(list[index % list.length]);
 const DASHES = ["solid", "dash", "dot"];
-const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star"];
+const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star"];
 const look = (label) => {
-  const index = page.encodings.indexOf(label), palette = page.colours.encodings;
-  return {
-    colour: cycle(palette, index),
-    dash: DASHES[Math.floor(index / palette.length) % DASHES.length],
-    symbol: SYMBOLS[index % SYMBOLS.length],
-  };
+  const { colour, marker, dashes } = page.looks[label];
+  return { colour: shown(colour), dash: DASHES[dashes], symbol: SYMBOLS[marker] };
 };
 const paintChips = () => document.querySelectorAll(".chip").forEach((chip) => {
   chip.style.background = look(chip.dataset.label).colour;
@@ -110,7 +106,7 @@ const FIGURES = {
       y: rows.map((row) => short(row[0])), x: rows.map((row) => 100 * row[1][index]),
       text: rows.map((row) => row[1][index] >= 0.06 ? `${Math.round(100 * row[1][index])} %` : ""),
       textposition: "inside", insidetextanchor: "middle", textfont: { color: "#ffffff" }, textangle: 0,
-      marker: { color: ["#0072B2", "#707070", "#C04F00"][index], line: { color: variable("--paper"), width: 1.5 } },
+      marker: { color: page.colours.thirds[index], line: { color: variable("--paper"), width: 1.5 } },
       hovertemplate: `%{y}<br>${third} third: %{x:.1f} %<extra></extra>`,
     }));
     return [traces, layoutOf({
