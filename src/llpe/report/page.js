@@ -94,6 +94,7 @@ const most = (values) => { // from the 1st to the 99th percentile, and a margin
   return [low - margin, high + margin];
 };
 const THIRDS = ["low", "middle", "high"];
+const FEW = 4; // filters drawn in colour where there are many
 
 const FIGURES = {
   thirds(group) {
@@ -126,10 +127,16 @@ const FIGURES = {
       yaxis: "y2", fill: "tozeroy", line: { color: variable("--faint"), width: 0.5 }, fillcolor: "rgba(138,138,138,0.3)",
       hoverinfo: "skip",
     }];
-    found.response.forEach((values, index) => traces.push({
-      type: "scatter", mode: "lines", name: "single filters", legendgroup: "single", showlegend: index === 0,
-      x: found.lambdas, y: values, line: { color: colour, width: 1.2 }, opacity: 0.6, hoverinfo: "skip",
-    }));
+    const few = found.response.length <= FEW + 2 ? found.response.length : FEW; // the strongest come first
+    const single = (name, color, width) => (values, index) => ({
+      type: "scatter", mode: "lines", name, legendgroup: name, showlegend: index === 0,
+      x: found.lambdas, y: values, line: { color, width }, hoverinfo: "skip",
+    });
+    const [low, high] = found.range, margin = 0.08 * (high - low) || 1;
+    traces.push(
+      ...found.response.slice(few).map(single("other filters", "rgba(138,138,138,0.55)", 1)),
+      ...found.response.slice(0, few).map(single(few < found.count ? `the ${few} strongest filters` : "filters", colour, 1.5)),
+    );
     traces.push({
       type: "scatter", mode: "lines", name: "root mean square of all", x: found.lambdas, y: found.rms,
       line: { color: variable("--ink"), width: 2.5 }, hovertemplate: "λ = %{x:.2f}<br>rms of h %{y:.3g}<extra></extra>",
@@ -141,8 +148,8 @@ const FIGURES = {
     }));
     return [traces, layoutOf({
       annotations: names, shapes: [border(2 / 3), border(4 / 3)],
-      xaxis: { title: title("eigenvalue λ"), range: [0, 2], tickvals: [0, 2 / 3, 1, 4 / 3, 2], ticktext: ["0", "2/3", "1", "4/3", "2"], zeroline: false },
-      yaxis: { title: title("filter h(λ)"), overlaying: "y2", tickmode: "auto", zerolinecolor: variable("--faint") },
+      xaxis: { title: title("eigenvalue λ"), range: [-0.02, 2.02], tickvals: [0, 2 / 3, 1, 4 / 3, 2], ticktext: ["0", "2/3", "1", "4/3", "2"], zeroline: false },
+      yaxis: { title: title(found.unit ? "h(λ), largest = 1" : "filter h(λ)"), range: [low - margin, high + margin], overlaying: "y2", tickmode: "auto", zerolinecolor: variable("--faint") },
       yaxis2: { visible: false, range: [0, 1.6 * top], fixedrange: true },
     })];
   },
