@@ -24,8 +24,8 @@ MANY_TICKS = 12
 def draw_statement(check: Check, path: str | Path) -> Path:
     """Draws the panels of a check side by side, its statement and verdict above them."""
     path = Path(path)
-    width = 5.6 * len(check.panels) if len(check.panels) > 1 else 8.0
-    figure = new_figure(width, 5.0)
+    width = 5.0 * len(check.panels) if len(check.panels) > 1 else 7.4
+    figure = new_figure(width, 4.6)
     axes = figure.subplots(1, len(check.panels), squeeze=False)[0]
     for ax, panel in zip(axes, check.panels, strict=True):
         _draw(ax, panel)
