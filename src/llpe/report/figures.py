@@ -179,7 +179,7 @@ def _check_path(path: Path) -> None:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Writes all or nothing; the same figure gives the same bytes. A PNG has a table of 256 colours: a third the size."""
+    """Writes all or nothing; the same figure gives the same bytes. A PNG has 256 colours, and a third the size."""
     from PIL import Image
 
     kind = path.suffix.lower().removeprefix(".")

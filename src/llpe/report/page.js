@@ -139,7 +139,7 @@ const FIGURES = {
     );
     traces.push({
       type: "scatter", mode: "lines", name: "root mean square of all", x: found.lambdas, y: found.rms,
-      line: { color: variable("--ink"), width: 2.5 }, hovertemplate: "λ = %{x:.2f}<br>rms of h %{y:.3g}<extra></extra>",
+      line: { color: variable("--ink"), width: 2.5, dash: "8px,3px" }, hovertemplate: "λ = %{x:.2f}<br>rms of h %{y:.3g}<extra></extra>",
     });
     const border = (x) => ({ type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line: { color: variable("--faint"), width: 1, dash: "dot" } });
     const names = THIRDS.map((third, index) => ({
