@@ -5,7 +5,8 @@ from pathlib import Path
 
 from rows import Row, amount, duration
 
-from llpe.report.figures import INK, PALETTE, new_figure, plain_axes
+from llpe.report.colours import FAINT, INK, SERIES
+from llpe.report.figures import new_figure, plain_axes
 from llpe.report.marks import fill, fill_file
 from llpe.report.ticks import plain_log_ticks, plain_number
 
@@ -67,8 +68,8 @@ def draw(points: Sequence[Row], path: Path) -> None:
     figure = new_figure(8.6, 3.9)
     for ax, (label, values) in zip(figure.subplots(1, 2), panels.items(), strict=True):
         straight = [values[-1] * n / nodes[-1] for n in nodes]
-        ax.plot(nodes, straight, color=PALETTE[0], linestyle="--", linewidth=1.3, label="slope 1")
-        ax.plot(nodes, values, color=PALETTE[3], marker="o", linewidth=2.2, label="prepare")
+        ax.plot(nodes, straight, color=FAINT, linestyle="--", linewidth=1.3, label="slope 1")
+        ax.plot(nodes, values, color=SERIES[0], marker="o", linewidth=2.2, label="prepare")
         ax.set(xscale="log", yscale="log")
         ax.set_xlabel("nodes n", fontsize=11, color=INK)
         ax.set_ylabel(label, fontsize=11, color=INK)

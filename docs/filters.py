@@ -11,7 +11,8 @@ import numpy as np
 
 from llpe import LLPE, full_spectrum
 from llpe.data import sbm
-from llpe.report.figures import PALETTE, new_figure, plain_axes, save_figure
+from llpe.report.colours import ENCODINGS, SERIES
+from llpe.report.figures import new_figure, plain_axes, save_figure
 
 DOCS = Path(__file__).parent
 BINS, GRID = np.linspace(0, 2, 33), np.linspace(0, 2, 500)
@@ -21,12 +22,12 @@ def draw(ax: Any, encoding: LLPE, values: np.ndarray, labels: np.ndarray) -> Non
     """Eigenvalues, the labels' energy at them, and Σ_j h_j(λ)², the energy that the filters let through."""
     for name, weights, look in (
         ("eigenvalues", np.ones_like(values), {"fill": True, "color": "#d9d9d9"}),
-        ("energy of the labels", labels, {"color": PALETTE[4], "linewidth": 2}),
+        ("energy of the labels", labels, {"color": SERIES[0], "linewidth": 2}),
     ):
         height, _ = np.histogram(values, BINS, weights=weights)
         ax.stairs(height / height.max(), BINS, label=name, **look)
     gain = encoding.response(GRID).detach().square().sum(dim=1).numpy()
-    ax.plot(GRID, gain / gain.max(), color=PALETTE[3], linewidth=2.5, label="energy of the learned filters")
+    ax.plot(GRID, gain / gain.max(), color=ENCODINGS["llpe"], linewidth=2.5, label="energy of the learned filters")
     plain_axes(ax)
     ax.set(xlabel="eigenvalue λ of the Laplacian", xlim=(0, 2), xticks=np.arange(0, 2.5, 0.5), yticks=[])
 

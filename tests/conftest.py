@@ -1,17 +1,20 @@
-"""What all tests share: a cache of their own, and real graphs where there are some."""
+"""What all tests share: a cache of their own, real graphs where there are some, and a browser where there is one."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from torch_geometric.data import Data
 from torch_geometric.datasets import HeterophilousGraphDataset, WebKB
 
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 CLASSES = {"texas": WebKB, "cornell": WebKB, "tolokers": HeterophilousGraphDataset}
 
 
@@ -40,3 +43,15 @@ def real_data(tmp_path: Path) -> Callable[[str], Data]:
         return CLASSES[name](str(tmp_path / "real"), name)[0]
 
     return load
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """The machine's Chromium or Chrome, driven by playwright; else skips."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    if BROWSER is None:
+        pytest.skip("needs Chromium or Chrome on the PATH")
+    with playwright.sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=BROWSER, args=QUIET)
+        yield chromium
+        chromium.close()

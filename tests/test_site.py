@@ -1,4 +1,5 @@
-"""The documentation site builds without a warning, shows every public name, and fetches nothing from elsewhere."""
+"""The documentation site builds without a warning, shows every public name, sets its formulas, fits a phone, and
+fetches nothing from elsewhere."""
 
 import os
 import re
@@ -51,3 +52,42 @@ def test_pages_fetch_nothing_from_elsewhere(site):
         fetched = re.findall(r"<(?:script|img|iframe)[^>]+src=\"?(https?:[^\">]+)", page.read_text())
         fetched += re.findall(r"<link[^>]+rel=\"?stylesheet[^>]+href=\"?(https?:[^\">]+)", page.read_text())
         assert not fetched, page.name
+
+
+def test_no_formula_is_left_as_text(site):
+    for page in site.glob("*.html"):
+        text = re.sub(r"<(pre|code|script)\b.*?</\1>", "", page.read_text(), flags=re.DOTALL)
+        left = re.search(r"\$[^$\n]{0,60}", text)
+        assert left is None, f"{page.name}: {left.group()}"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_fit_the_screen_and_their_formulas_are_set(site, browser, width):
+    tab = browser.new_page(viewport={"width": width, "height": 800})
+    missing: list[str] = []
+    tab.on("requestfailed", lambda request: missing.append(request.url))
+    formulas = 0
+    for page in sorted(site.glob("*.html")):
+        if page.name == "404.html":  # the one page with addresses from the root
+            continue
+        tab.goto(page.as_uri())
+        tab.evaluate("document.fonts.ready")
+        assert tab.evaluate("document.scrollingElement.scrollWidth") <= width, page.name
+        assert tab.locator(".katex-error").count() == 0, page.name
+        places = tab.locator(".arithmatex").count()
+        assert tab.locator(".arithmatex > .katex, .arithmatex > .katex-display").count() == places, page.name
+        formulas += places
+    tab.close()
+    assert formulas > 100
+    assert not missing
+
+
+def test_wide_tables_and_formulas_scroll_inside_the_page(site, browser):
+    tab = browser.new_page(viewport={"width": 390, "height": 800})
+    for name, wide in (("departures", ".md-typeset__scrollwrap"), ("theory", "div.arithmatex")):
+        tab.goto((site / f"{name}.html").as_uri())
+        tab.wait_for_selector(wide)
+        over = "places => places.filter(each => each.scrollWidth > each.clientWidth)"
+        style = f"{over}.map(each => getComputedStyle(each).overflowX)"
+        assert set(tab.eval_on_selector_all(wide, style)) == {"auto"}, name
+    tab.close()

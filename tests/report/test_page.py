@@ -146,3 +146,22 @@ def test_a_graph_has_the_name_of_its_file_and_no_path_of_this_machine(make_run, 
     page = write_page(load_runs([tmp_path]), tmp_path / "page.html").read_text()
     assert "<h1>Encodings compared: mine</h1>" in page
     assert "/home/someone" not in page
+
+
+@pytest.mark.parametrize("rows", ["unit", "plain"])
+def test_filters_are_scaled_by_what_they_do_at_eigenvalues_and_their_peak_is_up(make_run, tmp_path, rows):
+    lambdas = 1 - np.cos(np.pi * (np.arange(201) + 0.5) / 201)
+    inside = (lambdas < 1.6).astype(float)  # where the graph has eigenvalues
+    low, high = -3 * np.exp(-2 * lambdas), 0.1 * np.exp(9 * (lambdas - 1.6))  # the second grows where there are none
+    folder = make_run(encoding__rows=rows)
+    np.savez(folder / "spectrum.npz", lambdas=lambdas, weights=inside / inside.sum() + 1e-9)
+    for place in folder.glob("split-*"):
+        np.savez(place / "filters.npz", lambdas=lambdas, response=np.stack([high, low], axis=1))
+    (group,) = make_document(load_runs([tmp_path]), title="T")["groups"]
+    found = group["runs"][0]["filters"]
+    strongest, other = found["response"]
+    peak = 1 if rows == "unit" else 3
+    assert strongest[0] == pytest.approx(peak, rel=0.01)
+    assert found["range"] == pytest.approx([0, peak], abs=0.03)
+    assert max(other) > 3, "where there are no eigenvalues a filter leaves the figure"
+    assert found["shares"][0] == pytest.approx({"unit": 0.5, "plain": 0.95}[rows], abs=0.05)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +9,6 @@ import pytest
 
 from llpe.report.collect import load_runs
 from llpe.report.page import write_page
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the PATH")
-QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=BROWSER, args=QUIET)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture
@@ -109,6 +94,37 @@ def test_on_a_phone_every_figure_is_drawn_and_nothing_is_wider_than_the_screen(v
     assert page.evaluate(colour) == "rgb(255, 255, 255)"
     assert page.inner_text("#theme") == "dark colours"
     assert page.evaluate("document.querySelector('.plot').layout.font.color") == "#1b1f24"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_wide_tables_scroll_inside_the_page(browser, make_run, tmp_path, width):
+    for dataset in [f"{name}-{number}" for name in ("cornell", "preferential:n=2000,m=5") for number in range(8)]:
+        for order in (8, 16):
+            make_run(dataset, "llpe", name=f"order-{order}", encoding__order=order, training__weight_decay=order / 1e5)
+        make_run(dataset, "none")
+    file = write_page(load_runs([tmp_path]), tmp_path / "report.html")
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-ready]", timeout=60_000)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    inner, outer = page.eval_on_selector(".scroll", "place => [place.scrollWidth, place.clientWidth]")
+    assert inner > outer, "the table is wider than the page, so that there is something to scroll"
+    page.close()
+
+
+def test_of_many_filters_a_few_are_in_colour(browser, make_run, add_traces, tmp_path):
+    for name, filters in (("llpe", 12), ("llpe-probes", 5)):
+        add_traces(make_run("texas", name), filters=filters)
+    file = write_page(load_runs([tmp_path]), tmp_path / "report.html")
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-ready]", timeout=60_000)
+    draw_everything(page)
+    named = "places => places.map(place => place.data.map(trace => trace.name))"
+    few, many = sorted(page.eval_on_selector_all('.plot[data-kind="filters"]', named), key=len)
+    assert few == ["density of eigenvalues", *["filters"] * 5, "root mean square of all"]
+    assert many[1:-1] == ["other filters"] * 8 + ["the 4 strongest filters"] * 4
+    page.close()
 
 
 def test_figures_answer(visit):

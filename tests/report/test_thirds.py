@@ -32,3 +32,11 @@ def test_filters_that_pass_nothing_have_no_shares():
 def test_words_name_the_third_that_stands_out_not_the_largest():
     assert "the low third holds 3.0 times" in in_words("it", [0.3, 0.6, 0.1], [0.1, 0.8, 0.1])
     assert "the middle third" in in_words("it", [0.0, 1.0, 0.0], [0.0, 1.0, 0.0])
+
+
+def test_filters_without_a_scale_of_their_own_count_alike():
+    grid = np.linspace(0, 2, 5)
+    response = np.array([[1.0, 0.0]] * 2 + [[0.0, 0.0]] + [[0.0, 1e6]] * 2)
+    assert filter_energy(grid, np.ones(5), grid, response)[1] == pytest.approx([0, 0, 1])
+    assert filter_energy(grid, np.ones(5), grid, response, unit=True)[1] == pytest.approx([0.5, 0, 0.5])
+    assert filter_energy(grid, np.ones(5), grid, 0 * response, unit=True)[1] == [0, 0, 0]

@@ -149,7 +149,10 @@ def test_commute_times_of_a_ring_are_known():
     assert distances.commute_times(ring)[0] == pytest.approx(2 * steps * (n - steps))  # 2·edges·resistance
 
 
-def test_every_statement_is_in_the_document():
-    document = (Path(__file__).parents[2] / "docs" / "theory.md").read_text()
+def test_every_statement_is_in_the_document_with_its_figure():
+    docs = Path(__file__).parents[2] / "docs"
+    document = (docs / "theory.md").read_text()
     for name in CHECKS:
         assert f"`{name}`" in document, name
+        assert f"](theory/{name}.png)" in document, name
+    assert {path.stem for path in (docs / "theory").iterdir()} == set(CHECKS)

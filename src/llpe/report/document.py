@@ -10,14 +10,15 @@ import json
 import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from llpe.report.collect import Run
+from llpe.report.colours import SERIES, THIRDS, looks
 from llpe.report.paired import compare_runs
-from llpe.report.plots import CLASSES, COLOURS
 from llpe.report.table import label_runs, make_tables
 from llpe.report.thirds import filter_energy, in_words, shares
 from llpe.report.verdict import judge
@@ -25,6 +26,7 @@ from llpe.report.verdict import judge
 POINTS, PICTURED = 60_000, 2000  # nodes drawn on the page, and in one picture
 VALUES, CURVE = 60_000, 150  # points of curves on the page, and of one curve
 FILTERS, FILTER = 800, 16  # filters on the page, and of one run: the strongest
+EMPTY = 1e-4  # of the mean density: less is the tail of its estimate, and no eigenvalue
 BINS = 5  # of local homophily
 Arrays = Mapping[str, np.ndarray]
 
@@ -51,11 +53,10 @@ def make_document(runs: Sequence[Run], *, title: str, baseline: str | None = Non
         "curve": int(np.clip(VALUES // curves, 20, CURVE)),
         "filters": int(np.clip(FILTERS // len(runs), 2, FILTER)),
     }
-    order = list(dict.fromkeys(sorted(labels, key=lambda label: label != "none")))
     return {
         "title": title,
-        "encodings": order,
-        "colours": {"encodings": COLOURS, "classes": CLASSES},
+        "looks": {label: asdict(look) for label, look in looks(labels).items()},
+        "colours": {"classes": SERIES, "thirds": THIRDS},
         "overview": [table.as_dict() for table in make_tables(runs)] if len(groups) > 1 else [],
         "groups": [_group(*key, members, baseline or "none", limits) for key, members in groups.items()],
         "remarks": [line for table in make_tables(runs) for line in table.remarks],
@@ -173,27 +174,50 @@ def _curves(run: Run, points: int) -> list[dict[str, Any]]:
 
 
 def _filters(label: str, run: Run, folder: Path | None, spectrum: Arrays | None, count: int) -> dict[str, Any] | None:
-    """The strongest filters of the best split, their rms, and the energy of each third, averaged over the splits."""
+    """Filters of the best split, the strongest first, their rms, and the energy of each third, averaged over splits."""
     arrays = None if folder is None else read_arrays(folder / "filters.npz")
     if arrays is None or spectrum is None:
         return None
     lambdas, density = spectrum["lambdas"], spectrum["weights"]
+    unit = run.config["encoding"].get("rows") == "unit"
     parts = []
     for report in run.reports:
         each = read_arrays(run.path / f"split-{report['split']:02d}" / "filters.npz")
         if each is not None:
-            parts.append(filter_energy(lambdas, density, each["lambdas"], each["response"])[1])
+            parts.append(filter_energy(lambdas, density, each["lambdas"], each["response"], unit=unit)[1])
     mean = np.mean(parts, axis=0).tolist()
-    response = arrays["response"]
-    strongest = np.argsort(-np.square(response).sum(axis=0), kind="stable")[:count]
+    weights = np.interp(arrays["lambdas"], lambdas, density)
+    there = weights > EMPTY * weights.mean()
+    response = turned(arrays["response"], there, unit=unit)
+    energy = weights[there] @ np.square(response[there])
+    drawn = response[:, np.argsort(-energy, kind="stable")[:count]]
     return {
         "lambdas": rounded(arrays["lambdas"]),
-        "response": [rounded(response[:, column]) for column in strongest],
-        "rms": rounded(np.sqrt(np.square(response, dtype=np.float64).mean(axis=1))),
+        "response": [rounded(values) for values in drawn.T],
+        "range": [float(drawn[there].min()), float(drawn[there].max())],
+        "rms": rounded(np.sqrt(np.square(response).mean(axis=1))),
         "count": response.shape[1],
+        "unit": unit,
         "shares": mean,
         "words": in_words(f"the filters of {label}", mean, shares(lambdas, density)),
     }
+
+
+def turned(response: np.ndarray, there: np.ndarray, *, unit: bool) -> np.ndarray:
+    """Filters with the sign that makes their largest value positive: h and −h say the same.
+
+    Args:
+        response: shape (grid, filters).
+        there: where on the grid the graph has eigenvalues; elsewhere a filter may be anything, and does nothing.
+        unit: the filters have no scale of their own, and get one: their largest value is 1.
+
+    Example:
+        >>> turned(np.array([[1.0], [-4.0], [900.0]]), np.array([True, True, False]), unit=True).ravel().tolist()
+        [-0.25, 1.0, -225.0]
+    """
+    inside = response[there].astype(np.float64)
+    peak = inside[np.abs(inside).argmax(axis=0), np.arange(inside.shape[1])]
+    return response / np.where(peak == 0, 1.0, peak if unit else np.sign(peak))
 
 
 def _homophily(run: Run) -> dict[str, list[Any]] | None:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from llpe.files import replacing
+from llpe.report.colours import FAINT, INK, THIRDS, looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, grey first: the first bar of a group is usually the baseline.
-PALETTE = ("#999999", "#56B4E9", "#E69F00", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#F0E442")
-INK, FAINT = "#222222", "#8a8a8a"
 FORMATS = (".png", ".pdf", ".svg")
 
 
@@ -67,17 +65,17 @@ def accuracy_bars(
         raise ValueError("`rows` must hold at least one bar, got none. Train something first.")
     panels = list(dict.fromkeys(bar.panel for bar in rows))
     groups = list(dict.fromkeys(bar.group for bar in rows))
-    encodings = list(dict.fromkeys(bar.encoding for bar in rows))
-    width = max(5.5, 1.2 + 0.34 * len(groups) * (len(encodings) + 1))
+    colours = {encoding: look.colour for encoding, look in looks(bar.encoding for bar in rows).items()}
+    width = max(5.5, 1.2 + 0.34 * len(groups) * (len(colours) + 1))
     figure = new_figure(width * len(panels), 3.9)
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, panel in zip(axes, panels, strict=True):
-        _draw_panel(ax, [bar for bar in rows if bar.panel == panel], groups, encodings, chance)
+        _draw_panel(ax, [bar for bar in rows if bar.panel == panel], groups, colours, chance)
         ax.set_title(panel, fontsize=11, color=INK)
     axes[0].set_ylabel(ylabel, fontsize=11, color=INK)
     if title:
         figure.suptitle(title, fontsize=12.5, color=INK)
-    _legend(figure, encodings, width * len(panels))
+    _legend(figure, colours, width * len(panels))
     paths = [path] + ([path.with_suffix(".pdf")] if pdf and path.suffix.lower() != ".pdf" else [])
     for file in paths:
         save_figure(figure, file)
@@ -85,15 +83,15 @@ def accuracy_bars(
 
 
 def _draw_panel(
-    ax: Axes, bars: Sequence[Bar], groups: Sequence[str], encodings: Sequence[str], chance: float | None
+    ax: Axes, bars: Sequence[Bar], groups: Sequence[str], colours: dict[str, str], chance: float | None
 ) -> None:
-    wide = 0.84 / len(encodings)
-    for index, encoding in enumerate(encodings):
+    wide = 0.84 / len(colours)
+    for index, (encoding, colour) in enumerate(colours.items()):
         mine = [bar for bar in bars if bar.encoding == encoding]
-        offset = (index - (len(encodings) - 1) / 2) * wide
+        offset = (index - (len(colours) - 1) / 2) * wide
         where = [groups.index(bar.group) + offset for bar in mine]
         height = [100 * bar.mean for bar in mine]
-        ax.bar(where, height, 0.92 * wide, **_look(index), zorder=2)
+        ax.bar(where, height, 0.92 * wide, color=colour, zorder=2)
         for x, bar in zip(where, mine, strict=True):
             spread = 100 * (bar.std or 0.0)
             if bar.std is not None:
@@ -104,7 +102,7 @@ def _draw_panel(
         ax.axhline(100 * chance, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
         ax.text(1, 100 * chance + 1, "chance", ha="right", va="bottom", fontsize=8, transform=ax.get_yaxis_transform())
     ax.set_xticks(range(len(groups)), groups, fontsize=11)
-    room = 0.0 if chance is None else 0.8 / (len(encodings) + 1)  # for the word
+    room = 0.0 if chance is None else 0.8 / (len(colours) + 1)  # for the word
     ax.set_xlim(-0.5, len(groups) - 0.5 + room)
     ax.set_ylim(0, 108)
     ax.set_yticks(range(0, 101, 20))
@@ -112,18 +110,13 @@ def _draw_panel(
     ax.tick_params(axis="x", length=0)
 
 
-def _look(index: int) -> dict[str, Any]:
-    """The colour of an encoding; hatched when the palette begins anew."""
-    return {"color": PALETTE[index % len(PALETTE)], "hatch": "//" if index >= len(PALETTE) else None}
-
-
-def _legend(figure: Figure, encodings: Sequence[str], width: float) -> None:
+def _legend(figure: Figure, colours: dict[str, str], width: float) -> None:
     """Below the panels: in one line if ``width`` inches hold it, else in columns."""
     from matplotlib.patches import Patch
 
-    inches = [0.55 + 0.07 * len(encoding) for encoding in encodings]
-    columns = len(encodings) if sum(inches) <= width else int(width / max(inches))
-    handles = [Patch(label=encoding, **_look(index)) for index, encoding in enumerate(encodings)]
+    inches = [0.55 + 0.07 * len(encoding) for encoding in colours]
+    columns = len(colours) if sum(inches) <= width else int(width / max(inches))
+    handles = [Patch(label=encoding, color=colour) for encoding, colour in colours.items()]
     legend = figure.legend(handles=handles, loc="outside lower center", ncols=max(1, columns), fontsize=10)
     legend.set_frame_on(False)
 
@@ -146,9 +139,9 @@ def density_plot(shares: Sequence[float] | np.ndarray, path: str | Path, *, titl
     figure = new_figure(6.4, 3.4)
     ax = figure.subplots()
     top = 1.25 * float(height.max()) or 1.0
-    for name, colour, third in zip(("low", "middle", "high"), (3, 0, 4), range(3), strict=True):
+    for name, colour, third in zip(("low", "middle", "high"), THIRDS, range(3), strict=True):
         part = slice(third * values.size // 3, (third + 1) * values.size // 3)
-        ax.stairs(height[part], edges[part.start : part.stop + 1], fill=True, color=PALETTE[colour], alpha=0.85)
+        ax.stairs(height[part], edges[part.start : part.stop + 1], fill=True, color=colour, alpha=0.85)
         text = f"{name}\n{100 * values[part].sum():.1f} %"
         ax.text((2 * third + 1) / 3, 0.98 * top, text, ha="center", va="top", fontsize=10, color=INK)
     for border in (2 / 3, 4 / 3):
@@ -186,8 +179,14 @@ def _check_path(path: Path) -> None:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Writes all or nothing; the same figure gives the same bytes."""
+    """Writes all or nothing; the same figure gives the same bytes. A PNG has 256 colours, and a third the size."""
+    from PIL import Image
+
     kind = path.suffix.lower().removeprefix(".")
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
     with replacing(path) as partial:
         figure.savefig(partial, format=kind, dpi=200, metadata=dates.get(kind))
+        if kind == "png":
+            with Image.open(partial) as image:
+                small = image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+            small.save(partial, format="png", optimize=True)

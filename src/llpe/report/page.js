@@ -11,14 +11,10 @@ const variable = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 const shown = (colour) => colour === "#000000" ? variable("--ink") : colour;
 const cycle = (list, index) => shown(list[index % list.length]);
 const DASHES = ["solid", "dash", "dot"];
-const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star"];
+const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star"];
 const look = (label) => {
-  const index = page.encodings.indexOf(label), palette = page.colours.encodings;
-  return {
-    colour: cycle(palette, index),
-    dash: DASHES[Math.floor(index / palette.length) % DASHES.length],
-    symbol: SYMBOLS[index % SYMBOLS.length],
-  };
+  const { colour, marker, dashes } = page.looks[label];
+  return { colour: shown(colour), dash: DASHES[dashes], symbol: SYMBOLS[marker] };
 };
 const paintChips = () => document.querySelectorAll(".chip").forEach((chip) => {
   chip.style.background = look(chip.dataset.label).colour;
@@ -98,6 +94,7 @@ const most = (values) => { // from the 1st to the 99th percentile, and a margin
   return [low - margin, high + margin];
 };
 const THIRDS = ["low", "middle", "high"];
+const FEW = 4; // filters drawn in colour where there are many
 
 const FIGURES = {
   thirds(group) {
@@ -110,7 +107,7 @@ const FIGURES = {
       y: rows.map((row) => short(row[0])), x: rows.map((row) => 100 * row[1][index]),
       text: rows.map((row) => row[1][index] >= 0.06 ? `${Math.round(100 * row[1][index])} %` : ""),
       textposition: "inside", insidetextanchor: "middle", textfont: { color: "#ffffff" }, textangle: 0,
-      marker: { color: ["#0072B2", "#707070", "#C04F00"][index], line: { color: variable("--paper"), width: 1.5 } },
+      marker: { color: page.colours.thirds[index], line: { color: variable("--paper"), width: 1.5 } },
       hovertemplate: `%{y}<br>${third} third: %{x:.1f} %<extra></extra>`,
     }));
     return [traces, layoutOf({
@@ -130,13 +127,19 @@ const FIGURES = {
       yaxis: "y2", fill: "tozeroy", line: { color: variable("--faint"), width: 0.5 }, fillcolor: "rgba(138,138,138,0.3)",
       hoverinfo: "skip",
     }];
-    found.response.forEach((values, index) => traces.push({
-      type: "scatter", mode: "lines", name: "single filters", legendgroup: "single", showlegend: index === 0,
-      x: found.lambdas, y: values, line: { color: colour, width: 1.2 }, opacity: 0.6, hoverinfo: "skip",
-    }));
+    const few = found.response.length <= FEW + 2 ? found.response.length : FEW; // the strongest come first
+    const single = (name, color, width) => (values, index) => ({
+      type: "scatter", mode: "lines", name, legendgroup: name, showlegend: index === 0,
+      x: found.lambdas, y: values, line: { color, width }, hoverinfo: "skip",
+    });
+    const [low, high] = found.range, margin = 0.08 * (high - low) || 1;
+    traces.push(
+      ...found.response.slice(few).map(single("other filters", "rgba(138,138,138,0.55)", 1)),
+      ...found.response.slice(0, few).map(single(few < found.count ? `the ${few} strongest filters` : "filters", colour, 1.5)),
+    );
     traces.push({
       type: "scatter", mode: "lines", name: "root mean square of all", x: found.lambdas, y: found.rms,
-      line: { color: variable("--ink"), width: 2.5 }, hovertemplate: "λ = %{x:.2f}<br>rms of h %{y:.3g}<extra></extra>",
+      line: { color: variable("--ink"), width: 2.5, dash: "8px,3px" }, hovertemplate: "λ = %{x:.2f}<br>rms of h %{y:.3g}<extra></extra>",
     });
     const border = (x) => ({ type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line: { color: variable("--faint"), width: 1, dash: "dot" } });
     const names = THIRDS.map((third, index) => ({
@@ -145,8 +148,8 @@ const FIGURES = {
     }));
     return [traces, layoutOf({
       annotations: names, shapes: [border(2 / 3), border(4 / 3)],
-      xaxis: { title: title("eigenvalue λ"), range: [0, 2], tickvals: [0, 2 / 3, 1, 4 / 3, 2], ticktext: ["0", "2/3", "1", "4/3", "2"], zeroline: false },
-      yaxis: { title: title("filter h(λ)"), overlaying: "y2", tickmode: "auto", zerolinecolor: variable("--faint") },
+      xaxis: { title: title("eigenvalue λ"), range: [-0.02, 2.02], tickvals: [0, 2 / 3, 1, 4 / 3, 2], ticktext: ["0", "2/3", "1", "4/3", "2"], zeroline: false },
+      yaxis: { title: title(found.unit ? "h(λ), largest = 1" : "filter h(λ)"), range: [low - margin, high + margin], overlaying: "y2", tickmode: "auto", zerolinecolor: variable("--faint") },
       yaxis2: { visible: false, range: [0, 1.6 * top], fixedrange: true },
     })];
   },

@@ -11,20 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from llpe.report.figures import FAINT, INK, new_figure, plain_axes
+from llpe.report.colours import DASHES, FAINT, INK, MARKERS, SERIES, looks
+from llpe.report.figures import new_figure, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette without yellow, which is too pale for a line. The series of NAMES have the same look in
-# every figure that shows no others.
-COLOURS = ("#999999", "#56B4E9", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#D55E00", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-NAMES = ("none", "lpe-fk", "lpe-lk", "lpe-flk", "lpe-full", "elastic", "llpe", "llpe-probes")
-DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)))
 DODGE = 0.008  # of the axis, between two series: their error bars stand beside each other
-CLASSES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 
 
 @dataclass(frozen=True)
@@ -94,13 +88,13 @@ def line_plot(
     panels = list(dict.fromkeys(point.panel for point in points))
     series = list(dict.fromkeys(point.series for point in points))
     figure, axes = _panels(panels, 4.9, title, ylabel)
+    styles = _styles(series, strong)
     for ax, panel in zip(axes, panels, strict=True):
         mine = [point for point in points if point.panel == panel]
         places = _places(mine, series, log="x" in log)
         for name in series:
-            look = _look(_place(name, series), strong=name in strong)
             line = sorted((point for point in mine if point.series == name), key=lambda point: point.x)
-            _draw_line(ax, line, [places[name, point.x] for point in line], look)
+            _draw_line(ax, line, [places[name, point.x] for point in line], styles[name])
         if chance and panel in chance:
             _draw_chance(ax, chance[panel])
         ax.set_xlabel(xlabel, fontsize=11, color=INK)
@@ -109,7 +103,7 @@ def line_plot(
             ax.set(**{f"{axis}scale": "log"})
         if ylim is not None:
             ax.set_ylim(*ylim)
-    _line_legend(figure, series, strong)
+    _line_legend(figure, styles)
     return figure
 
 
@@ -133,6 +127,7 @@ def interval_plot(
     panels = list(dict.fromkeys(each.panel for each in intervals))
     series = list(dict.fromkeys(each.series for each in intervals))
     figure, axes = _panels(panels, 5.4, title, ylabel, sharey=False)
+    styles = _styles(series, strong)
     for ax, panel in zip(axes, panels, strict=True):
         mine = [each for each in intervals if each.panel == panel]
         groups = list(dict.fromkeys(each.group for each in mine))
@@ -141,7 +136,7 @@ def interval_plot(
             line = [each for each in mine if each.series == name]
             where = [groups.index(each.group) + (index - (len(series) - 1) / 2) * wide for each in line]
             bars = np.array([[each.y - each.low for each in line], [each.high - each.y for each in line]])
-            look = _look(_place(name, series), strong=name in strong)
+            look = styles[name]
             style = look | {"linestyle": "none", "markersize": 6, "elinewidth": look["linewidth"], "capsize": 2.5}
             ax.errorbar(where, [each.y for each in line], bars, **style)
         for border in range(1, len(groups)):
@@ -151,7 +146,7 @@ def interval_plot(
         ax.set_xlabel(xlabel, fontsize=11, color=INK)
         plain_axes(ax)
         ax.tick_params(axis="x", length=0, labelsize=9)
-    _line_legend(figure, series, strong, lines=False)
+    _line_legend(figure, styles, lines=False)
     return figure
 
 
@@ -167,7 +162,7 @@ def scatter_plot(clouds: Sequence[Cloud], *, class_names: Sequence[str], title: 
     figure, axes = _panels([cloud.panel for cloud in clouds], 3.7, title, "", sharey=False)
     for ax, cloud in zip(axes, clouds, strict=True):
         order = np.random.default_rng(0).permutation(len(cloud.classes))
-        colours = [CLASSES[int(each) % len(CLASSES)] for each in cloud.classes[order]]
+        colours = [SERIES[int(each) % len(SERIES)] for each in cloud.classes[order]]
         x, y = cloud.points[order].T
         ax.scatter(x, y, c=colours, s=9, alpha=0.6, linewidths=0, rasterized=True)
         ax.set_xlabel(cloud.xlabel, fontsize=10, color=INK)
@@ -194,20 +189,18 @@ def _panels(
     return figure, axes
 
 
-def _place(name: str, series: Sequence[str]) -> int:
-    """Which look a series has: its own if all of them have one, else by order."""
-    return NAMES.index(name) if set(series) <= set(NAMES) else list(series).index(name)
-
-
-def _look(index: int, *, strong: bool) -> dict[str, Any]:
-    """Colour, marker and dashes of a series: told apart in grey, too."""
+def _styles(series: Sequence[str], strong: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Colour, marker and dashes of each series: told apart in grey, too."""
     return {
-        "color": COLOURS[index % len(COLOURS)],
-        "marker": MARKERS[index % len(MARKERS)],
-        "linestyle": "-" if strong else DASHES[index % len(DASHES)],
-        "linewidth": 2.4 if strong else 1.3,
-        "markersize": 6.0 if strong else 4.5,
-        "zorder": 4 if strong else 3,
+        name: {
+            "color": look.colour,
+            "marker": MARKERS[look.marker],
+            "linestyle": "-" if name in strong else DASHES[look.dashes],
+            "linewidth": 2.4 if name in strong else 1.3,
+            "markersize": 6.0 if name in strong else 4.5,
+            "zorder": 4 if name in strong else 3,
+        }
+        for name, look in looks(series).items()
     }
 
 
@@ -238,21 +231,18 @@ def _draw_chance(ax: Axes, height: float) -> None:
     text.set(fontsize=8, color=INK)
 
 
-def _line_legend(figure: Figure, series: Sequence[str], strong: Collection[str], *, lines: bool = True) -> None:
+def _line_legend(figure: Figure, styles: dict[str, dict[str, Any]], *, lines: bool = True) -> None:
     from matplotlib.lines import Line2D
 
-    handles = []
-    for name in series:
-        look = _look(_place(name, series), strong=name in strong)
-        handles.append(Line2D([], [], label=name, **(look if lines else look | {"linestyle": "none"})))
-    _below(figure, handles, series)
+    bare = {} if lines else {"linestyle": "none"}
+    _below(figure, [Line2D([], [], label=name, **style | bare) for name, style in styles.items()], list(styles))
 
 
 def _class_legend(figure: Figure, names: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
     look: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 6}
-    handles = [Line2D([], [], label=name, color=CLASSES[i % len(CLASSES)], **look) for i, name in enumerate(names)]
+    handles = [Line2D([], [], label=name, color=SERIES[i % len(SERIES)], **look) for i, name in enumerate(names)]
     _below(figure, handles, names)
 
 

@@ -145,7 +145,8 @@ def _spectrum(group: Group) -> str:
             "filters",
             f"Learned filters of {run['label']}",
             f"{run['label']}: {_of_filters(run['filters'])} of the split with the best validation score, over the "
-            "density of the graph's eigenvalues; above, the share of the filters' energy in each third.",
+            "density of the graph's eigenvalues; above, the share of the filters' energy in each third. Where there "
+            "are no eigenvalues a filter does nothing and may leave the figure; h and −h say the same: the peak is up.",
             place,
         )
         for place, run in filtered

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llpe.report.figures import INK, PALETTE, new_figure, plain_axes, save_figure
+from llpe.report.colours import INK, SERIES
+from llpe.report.figures import new_figure, plain_axes, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from llpe.theory.base import Check, Panel
 
-COLOURS = tuple(PALETTE[index] for index in (3, 4, 5, 6, 1, 2))
 MARKERS = "osD^vP"
 DASHES = ((6, 2), (1.5, 1.5), (6, 2, 1.5, 2), (3, 1.5), (9, 2, 1.5, 2, 1.5, 2))
 MANY_TICKS = 12
@@ -24,8 +24,8 @@ MANY_TICKS = 12
 def draw_statement(check: Check, path: str | Path) -> Path:
     """Draws the panels of a check side by side, its statement and verdict above them."""
     path = Path(path)
-    width = 5.6 * len(check.panels) if len(check.panels) > 1 else 8.0
-    figure = new_figure(width, 5.0)
+    width = 5.0 * len(check.panels) if len(check.panels) > 1 else 7.4
+    figure = new_figure(width, 4.6)
     axes = figure.subplots(1, len(check.panels), squeeze=False)[0]
     for ax, panel in zip(axes, check.panels, strict=True):
         _draw(ax, panel)
@@ -44,8 +44,8 @@ def _draw(ax: Axes, panel: Panel) -> None:
             ax.plot(series.x, series.y, color=colour, linewidth=1.2, dashes=dashes, label=series.label)
             allowed += 1
             continue
-        colours[series.label.partition(",")[0]] = COLOURS[measured % len(COLOURS)]
-        colour, marker = COLOURS[measured % len(COLOURS)], MARKERS[measured % len(MARKERS)]
+        colours[series.label.partition(",")[0]] = SERIES[measured % len(SERIES)]
+        colour, marker = SERIES[measured % len(SERIES)], MARKERS[measured % len(MARKERS)]
         measured += 1
         if series.look == "steps":
             ax.stairs(series.y, series.x, fill=True, color=colour, alpha=0.85, label=series.label)

@@ -2,6 +2,7 @@
 
 For filters h_1 … h_d the energy at λ is Σ_j h_j(λ)²·ρ(λ), with ρ the density of the graph's eigenvalues. Its integral
 is ‖P‖²/n of the encoding P = U·h(λ), so a share of it is the share of the encoding that comes from those eigenvalues.
+Rows of unit length (``rows="unit"``) take away the scale of each filter; then each h_j is taken with energy 1.
 """
 
 from __future__ import annotations
@@ -25,16 +26,21 @@ def shares(lambdas: np.ndarray, weights: np.ndarray) -> list[float]:
 
 
 def filter_energy(
-    lambdas: np.ndarray, density: np.ndarray, grid: np.ndarray, response: np.ndarray
+    lambdas: np.ndarray, density: np.ndarray, grid: np.ndarray, response: np.ndarray, *, unit: bool = False
 ) -> tuple[np.ndarray, list[float]]:
     """The energy of filters at ``lambdas`` and its share in each third.
 
     Args:
         lambdas, density: nodes of the graph's spectral density and their weights.
         grid, response: the filters' values, shape (len(grid), filters).
+        unit: the encoding scales what each filter gives to the same length, so each counts alike.
     """
-    gain = np.square(response, dtype=np.float64).sum(axis=1)
-    energy = np.interp(lambdas, grid, gain) * density
+    gains = np.square(response, dtype=np.float64).T
+    energies = np.stack([np.interp(lambdas, grid, gain) for gain in gains]) * density
+    if unit:
+        total = energies.sum(axis=1, keepdims=True)
+        energies = np.divide(energies, total, out=np.zeros_like(energies), where=total > 0)
+    energy = energies.sum(axis=0)
     return energy, shares(lambdas, energy)
 
 

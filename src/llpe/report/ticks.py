@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from llpe.report.figures import INK
+from llpe.report.colours import INK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,0 +1,90 @@
+"""The colours of every figure. An encoding has one, with a marker and dashes, and keeps them wherever it is drawn.
+
+The first eight are Okabe and Ito's, which colour-blind readers can tell apart; sixteen that they can do not exist, so
+encodings of similar colours have different markers and dashes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+from zlib import crc32
+
+INK, FAINT = "#222222", "#8a8a8a"
+THIRDS = ("#0072B2", "#707070", "#C04F00")  # of the spectrum: low, middle, high; white text can be read on them
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")  # classes, curves
+ENCODINGS = {  # the order gives markers and dashes: a new one is added at the end
+    "none": "#999999",
+    "lpe-fk": "#56B4E9",
+    "lpe-lk": "#E69F00",
+    "lpe-flk": "#0072B2",
+    "lpe-full": "#009E73",
+    "elastic": "#CC79A7",
+    "llpe": "#D55E00",
+    "llpe-probes": "#000000",
+    "signnet": "#8C564B",
+    "san": "#785EF0",
+    "rwse": "#2D5F00",
+    "llpe-ends": "#882255",
+    "llpe-minmax": "#CC1199",
+    "llpe-invariant": "#77BB55",
+    "llpe-probes-frozen": "#3322DD",
+    "fastrp": "#DDAA99",
+}
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # matplotlib's; page.js has plotly's in the same order
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)))
+TONES = (0.0, 0.45, -0.4)  # of variants: as it is, lighter, darker
+
+
+@dataclass(frozen=True)
+class Look:
+    """A colour, and which of ``MARKERS`` and of ``DASHES`` go with it."""
+
+    colour: str
+    marker: int
+    dashes: int
+
+
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """The look of each series of a figure.
+
+    ``llpe (order=8)`` and ``llpe, other start`` are variants of ``llpe``: other tones of its colour. A name that begins
+    with no encoding of the table gets a place in it by its checksum, the next one if that is taken.
+
+    Example:
+        >>> found = looks(["llpe", "llpe (order=8)", "mine"])
+        >>> found["llpe"].colour, found["llpe (order=8)"].colour
+        ('#D55E00', '#e8a673')
+        >>> found["mine"] == looks(["none", "mine"])["mine"]
+        True
+    """
+    table, size = list(ENCODINGS), len(ENCODINGS)
+    roots = {name: re.split(r",| \(", name)[0] for name in names}
+    taken: dict[tuple[int, int], str] = {}  # (turn, place in the table): whose it is
+    for name in sorted(roots, key=lambda name: (roots[name] not in table, name not in table, name)):
+        if roots[name] in table:
+            places = ((turn, table.index(roots[name])) for turn in count())
+        else:
+            start = crc32(name.encode()) % size
+            places = ((step // size, (start + step) % size) for step in count())
+        taken[next(each for each in places if each not in taken)] = name
+    found = {
+        name: Look(
+            _mixed(ENCODINGS[table[place]], TONES[turn % len(TONES)]),
+            (place + 3 * turn) % len(MARKERS),
+            (place + turn) % len(DASHES),
+        )
+        for (turn, place), name in taken.items()
+    }
+    return {name: found[name] for name in roots}
+
+
+def _mixed(colour: str, tone: float) -> str:
+    """Mixed with so much white, or, below zero, with so much black."""
+    if tone == 0:
+        return colour
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round((1 - abs(tone)) * part + 255 * max(tone, 0)):02x}" for part in parts)
