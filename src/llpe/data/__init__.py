@@ -24,7 +24,7 @@ from llpe.data.catalogue import (
     list_benchmarks,
 )
 from llpe.data.components import giant_component
-from llpe.data.dataset import METRICS, NodeDataset, sparse_features, undirected
+from llpe.data.dataset import METRICS, NodeDataset, scaled_features, sparse_features, undirected
 from llpe.data.files import READERS, load_file
 from llpe.data.splits import Split, file_splits, make_splits, official_splits, random_splits
 from llpe.data.synthetic import GENERATORS, parse_spec, preferential_attachment, sbm
@@ -52,6 +52,7 @@ __all__ = [
     "preferential_attachment",
     "random_splits",
     "sbm",
+    "scaled_features",
     "sparse_features",
     "undirected",
 ]

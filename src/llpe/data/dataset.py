@@ -114,6 +114,40 @@ def undirected(data: Data) -> tuple[Data, tuple[str, ...]]:
     return simple, graph.changes
 
 
+FEATURES = ("auto", "rows", "columns", "raw")
+
+
+def scaled_features(x: Tensor, how: str) -> tuple[Tensor, str]:
+    """Features on a common scale, and in words what was done: rows of length 1, or about 1 on average.
+
+    Args:
+        x: features of all nodes, dense.
+        how: ``"rows"`` divides each row by its length; ``"columns"`` gives each column mean 0 and variance 1 over the
+            nodes, and divides by the square root of their number; ``"auto"`` takes rows for bags of words, one-hot
+            features and other mostly-zero counts, else columns; ``"raw"`` changes nothing.
+
+    Example:
+        >>> scaled_features(torch.tensor([[3.0, 4.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]), "rows")[0]
+        tensor([[0.6000, 0.8000, 0.0000, 0.0000],
+                [0.0000, 0.0000, 0.0000, 0.0000]])
+    """
+    if how == "auto":
+        counts = not x.numel() or (bool(x.min() >= 0) and 2 * int(torch.count_nonzero(x)) <= x.numel())
+        how = "rows" if counts else "columns"
+    if how == "raw":
+        return x, "features are used as they are"
+    wide = x.double()
+    if how == "rows":
+        length = torch.linalg.vector_norm(wide, dim=1, keepdim=True)
+        return (wide / torch.where(length > 0, length, 1.0)).to(
+            x.dtype
+        ), "each row of the features is scaled to length 1"
+    spread = wide.std(dim=0, correction=0)
+    moved = (wide - wide.mean(dim=0)) / torch.where(spread > 0, spread, 1.0)
+    words = "each column of the features is scaled to mean 0 and variance 1"
+    return (moved / x.size(1) ** 0.5).to(x.dtype), words
+
+
 def sparse_features(x: Tensor) -> Tensor:
     """``x`` as a CSR tensor when fewer than 10 % of its entries are nonzero (bags of words), else ``x``.
 

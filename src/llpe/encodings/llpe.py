@@ -41,7 +41,7 @@ class LLPE(FilteredEncoding):
 
     Args:
         dim: width of the output, directions × filters.
-        order: number of Chebyshev terms of a filter.
+        order: number of Chebyshev terms of a filter (default 32, with ``minmax`` 64).
         source: ``"full"``, all eigenpairs, or ``"ends"``, the first and last k. Without any: :class:`llpe.ProbeLLPE`.
         k: with ``ends``, pairs from each end (default 64).
         scaling: how eigenvectors enter: ``"unit"`` (a seeded direction in each eigenspace) or ``"minmax"`` (as
@@ -78,7 +78,7 @@ class LLPE(FilteredEncoding):
         self,
         dim: int,
         *,
-        order: int = 32,
+        order: int | None = None,
         source: Literal["full", "ends"] = "full",
         k: int | None = None,
         scaling: Literal["unit", "minmax"] = "unit",
@@ -98,6 +98,7 @@ class LLPE(FilteredEncoding):
             raise ValueError(f"`directions` must be 1 with scaling='minmax', got {directions!r}. Leave it out.")
         size = 1.0 if published and size is None else size
         directions = count_signals("directions", directions, dim, 1 if size is not None else None)
+        order = (64 if published else 32) if order is None else order
         start = start or ("uniform" if published else "heat")
         super().__init__(
             dim, directions, order=order, start=start, rows=rows, size=size, l1=l1, l2=l2, frozen=frozen, seed=seed

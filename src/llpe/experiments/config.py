@@ -72,10 +72,12 @@ class ModelConfig(_Section):
 class TrainingConfig(_Section):
     """How to train; split i starts from seed + i.
 
+    ``features`` is how features are scaled, see :func:`llpe.data.scaled_features`.
     ``batch`` is the number of rows of a step, for models that see single rows (mlp): by default all, or 8192 where
     there are more than 100 000 training rows. An epoch is one pass over all of them.
     """
 
+    features: Literal["auto", "rows", "columns", "raw"] = "auto"
     optimizer: Literal["adam", "sgd"] = "adam"
     lr: float = Field(0.01, gt=0)
     momentum: float = Field(0.9, ge=0, lt=1)

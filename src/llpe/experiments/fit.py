@@ -160,7 +160,7 @@ def run(
     kind, count, seed = config.splits.kind, config.splits.count, config.splits.seed
     splits = make_splits(dataset, kind, count=count, seed=seed) if splits is None else splits
     encoding = config.make_encoding() if build is None else build().encoding
-    task = make_task(dataset, encoding, cache=cache)
+    task = make_task(dataset, encoding, features=config.training.features, cache=cache)
     if root is None:
         job = partial(_train, task, splits, config, build, None)
         every = list(range(len(splits)))

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from llpe.data import NodeDataset, file_splits, sparse_features
+from llpe.data import NodeDataset, file_splits
 from llpe.data.dataset import PARTS
 from llpe.experiments.runs import RunFolder
-from llpe.experiments.train import predict, score
+from llpe.experiments.train import predict, prepared, score
 from llpe.files import replacing
 
 
@@ -58,8 +58,7 @@ def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = 
             f"{dataset.name}: the graph must have {report['num_features']} features as the one the run was trained "
             f"on, got {dataset.num_features}. Use the same columns."
         )
-    data = model.encoding.prepare(dataset.data)
-    data.x = sparse_features(data.x)
+    data = prepared(dataset.data, model.encoding, features=folder.config.training.features)
     probabilities = predict(model, data)
     names, metric = _class_names(report["class_names"], report["num_classes"]), str(report["metric"])
     y = _as_classes(dataset, names)

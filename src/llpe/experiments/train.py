@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from llpe.data import NodeDataset, Split, sparse_features
+from llpe.data import NodeDataset, Split, scaled_features, sparse_features
 from llpe.encodings import Encoding
 from llpe.experiments.config import Config, TrainingConfig
 from llpe.experiments.traces import Curves, Traces, picture, pictured_nodes, trace_predictions
@@ -92,13 +92,21 @@ class Outcome:
         return {key: value for key, value in asdict(self).items() if key not in ("state", "traces")}
 
 
-def make_task(dataset: NodeDataset, encoding: Encoding, *, cache: bool = True) -> Task:
+def make_task(dataset: NodeDataset, encoding: Encoding, *, features: str = "auto", cache: bool = True) -> Task:
     """Prepares the graph for an encoding, once for all splits."""
     if dataset.num_classes < 2:
         raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
-    data = encoding.prepare(dataset.data, cache=cache)
-    data.x = sparse_features(data.x)
+    data = prepared(dataset.data, encoding, features=features, cache=cache)
     return Task(data, dataset.num_features, dataset.num_classes, dataset.metric)
+
+
+def prepared(data: Data, encoding: Encoding, *, features: str, cache: bool = True) -> Data:
+    """A graph as models see it: features on their scale, sparse where that pays, and the encoding's fixed part."""
+    data = copy.copy(data)
+    data.x = scaled_features(data.x, features)[0]
+    data = encoding.prepare(data, cache=cache)
+    data.x = sparse_features(data.x)
+    return data
 
 
 def train_split(
