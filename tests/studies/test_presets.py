@@ -38,7 +38,7 @@ def test_the_papers_protocol_is_the_search_of_the_table(context):
     find_study("presets").run(context)
     before = set(context.runs.rglob("search-*"))
     cell = tables.Cell("texas", "mlp", "llpe")
-    tables._compute(cell, context.load("texas"), "table-small", context)
+    tables._compute(cell, context.load("texas"), context)
     assert set(context.runs.rglob("search-*")) == before
 
 

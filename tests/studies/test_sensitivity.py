@@ -99,7 +99,7 @@ def test_the_study_trains_and_writes_what_it_found(no_cora, monkeypatch, context
     files = find_study("ends").run(context)
     assert [file.name for file in files] == ["ends.csv", "ends.md", "ends.tex", "ends.png", "ends.pdf"]
     rows = read(context.out / "ends.csv")
-    assert [row["encoding"] for row in rows] == ["none", "llpe, as published", "llpe"]
+    assert [row["encoding"] for row in rows] == ["none", "llpe-ends, scaling=minmax", "llpe-ends"]
     assert all(row["splits"] == "2" and 0 < float(row["mean"]) <= 1 for row in rows)
     text = (context.out / "ends.md").read_text()
     assert "| encoding | k = 8 |" in text
