@@ -63,7 +63,7 @@ def test_a_split_that_fails_leaves_its_curves(tmp_path):
     with pytest.raises(RuntimeError, match="every split failed"):
         trained(tmp_path, "llpe", lr=1e30)
     (folder,) = tmp_path.rglob("split-00")
-    assert sorted(path.name for path in folder.iterdir()) == ["curves.npz", "report.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["curves.npz", "report.json", "split.npz"]
 
 
 def test_pictures_show_the_same_nodes_of_graphs_of_one_size():
