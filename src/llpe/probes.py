@@ -38,10 +38,14 @@ def draw(num_nodes: int, count: int, seed: int, *, first: int = 0) -> np.ndarray
     return out
 
 
-def probe_features(graph: GraphLike, *, order: int, probes: int, seed: int = 0) -> tuple[Tensor, np.ndarray]:
+def probe_features(
+    graph: GraphLike, *, order: int, probes: int, centred: bool = False, seed: int = 0
+) -> tuple[Tensor, np.ndarray]:
     """T_m(L̃)S for all m < order and all probes, and the moments of the spectrum.
 
-    Works in blocks of probes, so that memory beyond the output stays a fraction of it.
+    Works in blocks of probes, so that memory beyond the output stays a fraction of it. ``centred`` takes the trivial
+    eigenvector √d out of the probes, and so out of all terms: it says nothing of a node's position, and is what a low
+    pass keeps most of.
 
     Returns:
         The features (num_nodes, probes, order) in float32, and the estimated moments μ_0 … μ_{2·order−2} in float64:
@@ -66,6 +70,8 @@ def probe_features(graph: GraphLike, *, order: int, probes: int, seed: int = 0) 
     for first in range(0, probes, width):
         count = min(width, probes - first)
         start = torch.from_numpy(draw(n, count, seed, first=first)).mul_(probes**-0.5)
+        if centred:
+            start = _without_trivial(start, graph.degree)
         before = start
         for m, term in enumerate(recurrence(partial(multiply, operator), start, order)):
             inner[0, m] += _inner(term, term)
@@ -76,6 +82,11 @@ def probe_features(graph: GraphLike, *, order: int, probes: int, seed: int = 0) 
                 begin = m - m % chunk
                 out[:, first : first + count, begin : m + 1] = buffer[: m % chunk + 1, :, :count].permute(1, 2, 0)
     return out, _moments(inner)
+
+
+def _without_trivial(block: Tensor, degree: np.ndarray) -> Tensor:
+    trivial = torch.from_numpy(np.sqrt(degree / max(degree.sum(), np.finfo(np.float64).tiny)))
+    return block.sub_(trivial[:, None] * (trivial @ block.double())[None])
 
 
 def _moments(inner: np.ndarray) -> np.ndarray:

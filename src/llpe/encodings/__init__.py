@@ -14,7 +14,7 @@ from typing import Any
 from llpe.encodings.base import Encoding
 from llpe.encodings.concat import Concat
 from llpe.encodings.elastic import ElasticPE
-from llpe.encodings.filtered import FilteredEncoding
+from llpe.encodings.filtered import SHARE, FilteredEncoding
 from llpe.encodings.llpe import LLPE
 from llpe.encodings.lpe import LPEEnds, LPEFirst, LPEFull, LPELast
 from llpe.encodings.none import NoEncoding
@@ -52,6 +52,7 @@ PUBLISHED = {
     "directions": 1,
     "start": "uniform",
     "rows": "plain",
+    "share": SHARE,
     "size": 1.0,
     "frozen": False,
 }

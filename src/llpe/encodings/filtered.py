@@ -11,7 +11,7 @@ signals, so dim = signals × filters. Only the coefficients C ∈ R^(order × fi
   and few labels cannot bend them at once. The penalty is on that change, relative to the bank: one value suits graphs
   of any size and encodings of any width, and forgetting it does no harm.
 
-The output is small beside the features unless ``size`` says otherwise: its rows have a mean length of ``SHARE`` times
+The output is small beside the features unless ``size`` says otherwise: its rows have a mean length of ``share`` times
 that of the rows of ``data.x`` (of 1, where there are no features) on the first graph that is prepared. An encoding
 larger than the features drowns them, and Adam then fits it first.
 
@@ -41,7 +41,7 @@ L2 = 0.01  # penalty on the change of the filters, unless another is given
 FAINT = 1e-10  # of a signal's energy: a row that a filter leaves less of is rounding error, and stays small
 NOTHING = 1e-20  # keeps a row of zeros from 0/0
 LEVELS = 1024  # distinct eigenvalues that ‖W‖₁ sees; more are merged with their neighbours
-MOST = 64  # signals, unless said otherwise
+MOST = 128  # signals, unless said otherwise
 
 
 class FilteredEncoding(Encoding):
@@ -67,6 +67,7 @@ class FilteredEncoding(Encoding):
         order: int,
         start: Start,
         rows: Rows | None,
+        share: float,
         size: float | None,
         l1: float,
         l2: float | None,
@@ -86,10 +87,12 @@ class FilteredEncoding(Encoding):
                 raise ValueError(f"`{name}` must be a finite number of at least 0, got {value!r}.")
             if value and frozen:
                 raise ValueError(f"`{name}` must be 0 for frozen filters, got {value!r}. Nothing is learned.")
+        if not _is_number(share) or share <= 0:
+            raise ValueError(f"`share` must be a finite number above 0, got {share!r}.")
         if size is not None and (not _is_number(size) or size <= 0):
             raise ValueError(f"`size` must be a finite number above 0, or None, got {size!r}.")
         self.order, self.start, self.rows, self.frozen = order, start, rows, frozen
-        self.size, self.l1, self.l2 = size, l1, l2
+        self.share, self.size, self.l1, self.l2 = share, size, l1, l2
         filters = dim // signals
         self.theta = None if frozen else nn.Parameter(torch.empty(order, filters))
         self.register_buffer("base", torch.zeros(order, filters))
@@ -157,7 +160,7 @@ class FilteredEncoding(Encoding):
                 self.base.div_(torch.where(spread > 0, spread, 1.0))
             if self.size is None:
                 length = torch.linalg.vector_norm(self._filtered(data).flatten(1), dim=1).mean()
-                self.scale.copy_(SHARE * mean_length(data.x) / torch.where(length > 0, length, 1.0))
+                self.scale.copy_(self.share * mean_length(data.x) / torch.where(length > 0, length, 1.0))
             else:
                 self.scale.fill_(self.size)
         self._scaled = True

@@ -27,7 +27,7 @@ from torch import Tensor
 from llpe import chebyshev
 from llpe.cache import Cache
 from llpe.encodings.base import check_choice, check_count
-from llpe.encodings.filtered import LEVELS, FilteredEncoding, Rows, Start, count_signals, penalty_parts
+from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start, count_signals, penalty_parts
 from llpe.graph import Graph
 from llpe.probes import draw
 from llpe.spectrum import Spectrum, directions, end_spectrum, full_spectrum
@@ -46,14 +46,16 @@ class LLPE(FilteredEncoding):
         k: with ``ends``, pairs from each end (default 64).
         scaling: how eigenvectors enter: ``"unit"`` (a seeded direction in each eigenspace) or ``"minmax"`` (as
             published; then one direction, a uniform start and size 1).
-        directions: how many signals are filtered; by default as many as ``dim``, at most 64, but one if ``size`` is
+        directions: how many signals are filtered; by default as many as ``dim``, at most 128, but one if ``size`` is
             given.
         start: how the filters begin: ``"heat"``, a bank of low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels;
             ``"step"``, one of sharp cutoffs (for few large blocks; needs a high order); ``"uniform"``, as in the paper,
             coefficients drawn from ±1/√order. What is learned then: see :mod:`llpe.encodings.filtered`.
-        rows: ``"unit"`` scales what a filter gives a node, one number for each direction, to mean square 1;
-            ``"plain"`` keeps the length. Default: ``unit`` with several directions, else ``plain``.
-        size: what the encoding is multiplied with; None: rows become 0.3 times as long as those of the features.
+        rows: ``"unit"`` leaves the trivial eigenvector out and scales what a filter gives a node, one number for each
+            direction, to mean square 1; ``"plain"`` keeps all as it is. Default: ``unit`` with several directions, else
+            ``plain``.
+        share: how long rows are, on average, beside those of the features.
+        size: what the encoding is multiplied with instead.
         l1, l2: coefficients of the :meth:`penalty`. Default: 0 and 0.01, with a uniform start 0 and 0.
         frozen: the filters stay as they start; nothing is learned.
         seed: of the directions (with ``minmax``, of signs and bases) and of a uniform start.
@@ -85,6 +87,7 @@ class LLPE(FilteredEncoding):
         directions: int | None = None,
         start: Start | None = None,
         rows: Rows | None = None,
+        share: float = SHARE,
         size: float | None = None,
         l1: float = 0.0,
         l2: float | None = None,
@@ -101,7 +104,17 @@ class LLPE(FilteredEncoding):
         order = (64 if published else 32) if order is None else order
         start = start or ("uniform" if published else "heat")
         super().__init__(
-            dim, directions, order=order, start=start, rows=rows, size=size, l1=l1, l2=l2, frozen=frozen, seed=seed
+            dim,
+            directions,
+            order=order,
+            start=start,
+            rows=rows,
+            share=share,
+            size=size,
+            l1=l1,
+            l2=l2,
+            frozen=frozen,
+            seed=seed,
         )
         if source not in ("full", "ends"):
             raise ValueError(
@@ -126,7 +139,7 @@ class LLPE(FilteredEncoding):
         return frozenset() if self.scaling == "minmax" else frozenset({"sign", "basis"})
 
     def fixed_arguments(self) -> dict[str, Any]:
-        names = ("order", "k", "scaling", "directions", "seed")
+        names = ("order", "k", "scaling", "directions", "rows", "seed")
         return {name: getattr(self, name) for name in names} | {"levels": LEVELS}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
@@ -139,7 +152,7 @@ class LLPE(FilteredEncoding):
             basis = minmax_basis(spectrum, terms)
         else:
             probes = torch.from_numpy(draw(graph.num_nodes, self.directions, self.seed))
-            basis = spectral_basis(spectrum, terms, probes)
+            basis = spectral_basis(spectrum, terms, probes, centred=self.rows == "unit")
             basis = basis[:, 0] if self.directions == 1 else basis
         space = spectrum.spaces.numpy()
         count = np.bincount(space).astype(np.float64)
@@ -147,15 +160,19 @@ class LLPE(FilteredEncoding):
         return {"basis": basis, **penalty_parts(value, count, self.order, graph.num_nodes)}
 
 
-def spectral_basis(spectrum: Spectrum, terms: Tensor, probes: Tensor) -> Tensor:
+def spectral_basis(spectrum: Spectrum, terms: Tensor, probes: Tensor, *, centred: bool = False) -> Tensor:
     """B[:, r] = U·diag(w_r)·T(λ̃), w_r the directions of probe r; shape (num_nodes, probes, order).
 
-    Computed in float64, one probe at a time, and kept in float32 where there are several.
+    Computed in float64, one probe at a time, and kept in float32 where there are several. ``centred`` leaves out the
+    trivial eigenvector, as :func:`~llpe.probes.probe_features` does.
     """
+    first = int(centred and spectrum.trivial)
     dtype = torch.float64 if probes.size(1) == 1 else torch.float32
     out = torch.empty(spectrum.vectors.size(0), probes.size(1), terms.size(1), dtype=dtype)
     for column, probe in enumerate(probes.T):
-        out[:, column] = spectrum.vectors @ (directions(spectrum, probe)[:, None] * terms)
+        weights = directions(spectrum, probe)
+        weights[:first] = 0
+        out[:, column] = spectrum.vectors @ (weights[:, None] * terms)
     return out
 
 

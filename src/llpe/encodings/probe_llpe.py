@@ -16,7 +16,7 @@ from torch import Tensor
 from llpe import chebyshev
 from llpe.cache import Cache
 from llpe.encodings.base import check_count
-from llpe.encodings.filtered import LEVELS, FilteredEncoding, Rows, Start, count_signals, penalty_parts
+from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start, count_signals, penalty_parts
 from llpe.graph import Graph
 from llpe.probes import probe_features
 
@@ -28,14 +28,16 @@ class ProbeLLPE(FilteredEncoding):
     Args:
         dim: width of the output, probes × filters.
         order: number of Chebyshev terms of a filter.
-        probes: how many random probes; by default as many as ``dim``, at most 64.
+        probes: how many random probes; by default as many as ``dim``, at most 128.
         start: how the filters begin: ``"heat"``, a bank of low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels;
             ``"step"``, one of sharp cutoffs (for few large blocks; needs a high order); ``"uniform"``, coefficients
             drawn from ±1/√order, which begins with noise. What is learned then: see :mod:`llpe.encodings.filtered`.
-        rows: ``"unit"`` scales what a filter gives a node, one number for each probe, to mean square 1: its direction
-            says where the node is, its length how well connected. ``"plain"`` keeps the length, and with it the
-            distances of :mod:`llpe.probes`. Default: ``unit`` with two probes or more, else ``plain``.
-        size: what the encoding is multiplied with; None: rows become 0.3 times as long as those of the features.
+        rows: ``"unit"`` takes the trivial eigenvector out and scales what a filter gives a node, one number for each
+            probe, to mean square 1: its direction says where the node is, its length how well connected. ``"plain"``
+            keeps all as it is, and with it the distances of :mod:`llpe.probes`. Default: ``unit`` with two probes or
+            more, else ``plain``.
+        share: how long rows are, on average, beside those of the features.
+        size: what the encoding is multiplied with instead.
         l1, l2: coefficients of the :meth:`penalty`. Default: 0 and 0.01, with a uniform start 0 and 0.
         frozen: the filters stay as they start; nothing is learned.
         seed: of the probes and of a uniform start.
@@ -63,6 +65,7 @@ class ProbeLLPE(FilteredEncoding):
         probes: int | None = None,
         start: Start = "heat",
         rows: Rows | None = None,
+        share: float = SHARE,
         size: float | None = None,
         l1: float = 0.0,
         l2: float | None = None,
@@ -72,14 +75,25 @@ class ProbeLLPE(FilteredEncoding):
         check_count("dim", dim)
         probes = count_signals("probes", probes, dim)
         super().__init__(
-            dim, probes, order=order, start=start, rows=rows, size=size, l1=l1, l2=l2, frozen=frozen, seed=seed
+            dim,
+            probes,
+            order=order,
+            start=start,
+            rows=rows,
+            share=share,
+            size=size,
+            l1=l1,
+            l2=l2,
+            frozen=frozen,
+            seed=seed,
         )
         self.probes = probes
 
     def fixed_arguments(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("order", "probes", "seed")} | {"levels": LEVELS}
+        return {name: getattr(self, name) for name in ("order", "probes", "rows", "seed")} | {"levels": LEVELS}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
-        basis, moments = probe_features(graph, order=self.order, probes=self.probes, seed=self.seed)
+        centred = self.rows == "unit"
+        basis, moments = probe_features(graph, order=self.order, probes=self.probes, centred=centred, seed=self.seed)
         values, share = chebyshev.density(moments, LEVELS)
         return {"basis": basis, **penalty_parts(values, graph.num_nodes * share, self.order, graph.num_nodes)}

@@ -66,6 +66,7 @@ class ModelConfig(_Section):
     hidden: int = Field(128, ge=1)
     layers: int | None = Field(None, ge=1)
     dropout: float = Field(0.0, ge=0, lt=1)
+    input_dropout: float = Field(0.0, ge=0, lt=1)
     variant: Literal["plain", "strong"] = "plain"
 
 
@@ -277,7 +278,7 @@ def _check_model(raw: Any, encoding: Encoding | None, problems: list[str]) -> No
     options = {key: value for key, value in raw.items() if key != "name"}
     name = raw.get("name", ModelConfig().name)
     try:
-        known = ["name", "hidden", *backbone_options(name)]
+        known = ["name", "hidden", "input_dropout", *backbone_options(name)]
         unknown = [key for key in options if key not in known]
         if name[:1].islower() and unknown:
             problems.append(f"model: options of {name!r} must be among {', '.join(known)}, got {', '.join(unknown)}.")

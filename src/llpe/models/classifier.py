@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from llpe.models.base import check_count
+from llpe.models.base import check_count, check_share
+from llpe.models.dropout import dropout as drop
 from llpe.models.features import FeatureLinear
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Classifier(nn.Module):
         hidden: width of the projected features; also the default inner width of feed-forward parts.
         layers: how many layers the backbone has; by default 2 plain or 4 strong ones.
         dropout: share of entries dropped after each layer, while training.
+        input_dropout: share of entries of the features and of the encoding dropped before they enter, while training.
         variant: ``"plain"``, the paper's bases, or ``"strong"``, with residuals and normalisation.
         options: further ones of the backbone, such as ``heads`` (see :func:`~llpe.models.backbone_options`).
 
@@ -59,6 +61,7 @@ class Classifier(nn.Module):
         hidden: int = 128,
         layers: int | None = None,
         dropout: float = 0.0,
+        input_dropout: float = 0.0,
         variant: str = "plain",
         **options: Any,
     ) -> None:
@@ -79,7 +82,8 @@ class Classifier(nn.Module):
         width = self.dim + (hidden if in_features else 0)
         self.name = model if isinstance(model, str) else type(model).__name__
         self.encoding = encoding
-        self.features = FeatureLinear(in_features, hidden) if in_features else None
+        self.input_dropout = check_share("input_dropout", input_dropout)
+        self.features = FeatureLinear(in_features, hidden, self.input_dropout) if in_features else None
         self.backbone = make_backbone(model, width=width, **options)
         self.head = nn.Linear(width, num_classes)
 
@@ -98,7 +102,7 @@ class Classifier(nn.Module):
         if self.features is not None:
             parts.append(self.features(data.x))
         if self.dim:
-            parts.append(self._encode(data))
+            parts.append(drop(self._encode(data), self.input_dropout, self.training))
         if len(parts) == 2 and parts[0].size(0) != parts[1].size(0):
             raise ValueError(
                 f"`encoding(data)` must have one row for each of {parts[0].size(0)} rows of data.x, "

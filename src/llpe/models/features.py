@@ -7,6 +7,7 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
+from llpe.models.dropout import dropout
 from llpe.models.sparse import FixedMatrix, remember
 
 
@@ -16,7 +17,8 @@ class FeatureLinear(nn.Module):
 
     ``weight`` has shape [in_features, out_features], the transpose of ``torch.nn.Linear``'s: a sparse product needs
     it by rows, and so no step has to copy it. It is initialised alike. What a sparse ``x`` needs besides itself, xᵀ by
-    rows, is made in the first backward pass and kept as long as ``x`` lives.
+    rows, is made in the first backward pass and kept as long as ``x`` lives. While training, a share ``dropout`` of the
+    entries of ``x`` is dropped: for a bag of words, some of its words.
 
     Example:
         >>> x = torch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
@@ -25,9 +27,9 @@ class FeatureLinear(nn.Module):
         True
     """
 
-    def __init__(self, in_features: int, out_features: int) -> None:
+    def __init__(self, in_features: int, out_features: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.in_features, self.out_features = in_features, out_features
+        self.in_features, self.out_features, self.dropout = in_features, out_features, dropout
         self.weight = nn.Parameter(torch.empty(in_features, out_features))
         self.bias = nn.Parameter(torch.empty(out_features))
         self.reset_parameters()
@@ -40,8 +42,11 @@ class FeatureLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
         if x.layout == torch.strided:
-            return torch.addmm(self.bias, x, self.weight)
-        return remember("features", (x,), lambda: FixedMatrix(lambda: x)) @ self.weight + self.bias
+            return torch.addmm(self.bias, dropout(x, self.dropout, self.training), self.weight)
+        matrix = remember("features", (x,), lambda: FixedMatrix(lambda: x))
+        if self.training and self.dropout:
+            return matrix.dropped(self.weight, self.dropout) + self.bias
+        return matrix @ self.weight + self.bias
 
     def _check(self, x: Tensor | None) -> None:
         if not isinstance(x, Tensor):

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from llpe.models.dropout import dropout
 from llpe.sparse import multiply
 
 Value = TypeVar("Value")
@@ -57,8 +58,19 @@ class FixedMatrix:
             pointer, row, values = csc.ccol_indices(), csc.row_indices(), csc.values()
             return torch.sparse_csr_tensor(pointer, row, values, size=csc.shape[::-1])
 
+    @cached_property
+    def transposition(self) -> Tensor:
+        """Where the entries of the transpose stand in the matrix."""
+        numbers = torch.arange(self.csr.values().numel(), device=self.csr.device)
+        with quiet(), torch.no_grad():
+            return with_values(self.csr, numbers).to_sparse_csc().values()
+
     def __matmul__(self, h: Tensor) -> Tensor:
         return _Product.apply(h, self, False)
+
+    def dropped(self, h: Tensor, share: float) -> Tensor:
+        """The product with a random ``share`` of the entries set to 0 and the others scaled up, as in dropout."""
+        return _DroppedProduct.apply(h, self, dropout(self.csr.values(), share, True))
 
     def __repr__(self) -> str:
         return f"FixedMatrix(shape={list(self.csr.shape)}, entries={self.csr.values().numel()})"
@@ -75,6 +87,30 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         return _Product.apply(grad, ctx.matrix, not ctx.transpose), None, None
+
+
+class _DroppedProduct(torch.autograd.Function):
+    """The product of a matrix with other values, differentiable once."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, matrix: FixedMatrix, values: Tensor) -> Tensor:
+        ctx.matrix = matrix
+        ctx.save_for_backward(values)
+        return multiply(with_values(matrix.csr, values), h)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        (values,) = ctx.saved_tensors
+        return multiply(with_values(ctx.matrix.transposed_csr, values[ctx.matrix.transposition]), grad), None, None
+
+
+def with_values(matrix: Tensor, values: Tensor) -> Tensor:
+    """A CSR matrix with the same places and other values."""
+    with quiet():
+        return torch.sparse_csr_tensor(
+            matrix.crow_indices(), matrix.col_indices(), values, size=matrix.shape, check_invariants=False
+        )
 
 
 def take_rows(matrix: Tensor, rows: Tensor) -> Tensor:
