@@ -40,3 +40,11 @@ def real_data(tmp_path: Path) -> Callable[[str], Data]:
         return CLASSES[name](str(tmp_path / "real"), name)[0]
 
     return load
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def dense_and_sparse(request, monkeypatch):
+    """The test runs twice: as small graphs are worked on, and as large ones are."""
+    if request.param == "sparse":
+        for module in ("graph", "probes", "spectrum", "walks"):
+            monkeypatch.setattr(f"llpe.{module}.SMALL", 0)

@@ -17,7 +17,7 @@ from torch_geometric.transforms import BaseTransform
 
 from llpe.cache import Cache
 from llpe.encodings.base import Encoding, check_count, check_seed, padded
-from llpe.graph import check_data, count_nodes
+from llpe.graph import SMALL, check_data
 from llpe.spectrum import end_spectrum
 from llpe.walks import return_probabilities
 
@@ -75,6 +75,7 @@ class AddLaplacianEigenvectorPE(_Transform):
         attr_name: attribute to write to; None concatenates to ``data.x``.
         is_undirected: accepted for compatibility; the undirected view is always taken.
         seed: fixes signs and the basis of repeated eigenvalues.
+        cache: keep the eigenpairs of large graphs on disk; not needed as a ``pre_transform``, whose result PyG keeps.
 
     Example:
         >>> from llpe.graph import tiny
@@ -88,18 +89,22 @@ class AddLaplacianEigenvectorPE(_Transform):
         attr_name: str | None = "laplacian_eigenvector_pe",
         is_undirected: bool = False,
         seed: int = 0,
+        *,
+        cache: bool | Cache = True,
         **kwargs: Any,
     ) -> None:
         check_count("k", k)
         check_seed(seed)
         unknown = sorted(set(kwargs) - {"v0", "tol", "ncv", "maxiter"})
         if unknown:
-            raise ValueError(f"arguments must be k, attr_name, is_undirected, seed, got {', '.join(unknown)}.")
+            raise ValueError(f"arguments must be k, attr_name, is_undirected, seed, cache, got {', '.join(unknown)}.")
         self.k, self.attr_name, self.is_undirected, self.seed = k, attr_name, is_undirected, seed
+        self.cache = cache
 
     def forward(self, data: Data) -> Data:
-        spectrum = end_spectrum(data, first=self.k + 1, seed=self.seed)
-        vectors = spectrum.vectors[:, int(spectrum.trivial) :][:, : self.k]
+        spectrum = end_spectrum(data, first=self.k + 1, seed=self.seed, cache=self.cache)
+        first = int(spectrum.trivial)
+        vectors = spectrum.vectors[:, first : first + self.k]
         return _attach(data, padded(vectors, self.k).float(), self.attr_name)
 
 
@@ -139,6 +144,7 @@ class AddGraphGPSStatistics(_Transform):
         k: number of eigenpairs; None leaves them out.
         steps: number of random-walk steps; None leaves them out.
         seed: fixes signs and the basis of repeated eigenvalues.
+        cache: keep the eigenpairs of large graphs on disk; not needed as a ``pre_transform``, whose result PyG keeps.
 
     Example:
         >>> from llpe.graph import tiny
@@ -146,18 +152,20 @@ class AddGraphGPSStatistics(_Transform):
         Data(edge_index=[2, 8], num_nodes=5, EigVals=[5, 4, 1], EigVecs=[5, 4], pestat_RWSE=[5, 3])
     """
 
-    def __init__(self, k: int | None = None, steps: int | None = None, seed: int = 0) -> None:
+    def __init__(
+        self, k: int | None = None, steps: int | None = None, seed: int = 0, *, cache: bool | Cache = True
+    ) -> None:
         if k is None and steps is None:
             raise ValueError("`k` or `steps` must be given: nothing else says which statistics to write.")
         for name, value in (("k", k), ("steps", steps)):
             if value is not None:
                 check_count(name, value)
         check_seed(seed)
-        self.k, self.steps, self.seed = k, steps, seed
+        self.k, self.steps, self.seed, self.cache = k, steps, seed, cache
 
     def forward(self, data: Data) -> Data:
         if self.k is not None:
-            spectrum = end_spectrum(data, first=self.k, seed=self.seed)
+            spectrum = end_spectrum(data, first=self.k, seed=self.seed, cache=self.cache)
             missing = self.k - spectrum.values.numel()
             values = spectrum.values.expand(spectrum.vectors.size(0), -1)
             pad = (0, missing)
@@ -169,14 +177,15 @@ class AddGraphGPSStatistics(_Transform):
         return data
 
 
-def _as_given(data: Data) -> sp.csr_array:
-    """The weighted adjacency of the edges as they are: parallel edges add up."""
-    check_data(data)
+def _as_given(data: Data) -> np.ndarray | sp.csr_array:
+    """The weighted adjacency of the edges as they are: parallel edges add up. An array for small graphs."""
+    n = check_data(data)
     source, target = data.edge_index.cpu().numpy()
     given = data.edge_weight
-    weight = np.ones(source.size) if given is None else given.detach().cpu().double().numpy().reshape(-1)
-    n = count_nodes(data)
-    return sp.csr_array((weight, (source, target)), shape=(n, n))
+    weight = None if given is None else given.detach().cpu().double().numpy().reshape(-1)
+    if n <= SMALL:
+        return np.bincount(source * n + target, weight, n**2).reshape(n, n).astype(np.float64)
+    return sp.csr_array((np.ones(source.size) if weight is None else weight, (source, target)), shape=(n, n))
 
 
 def _attach(data: Data, columns: Tensor, attr_name: str | None) -> Data:

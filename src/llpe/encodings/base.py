@@ -95,9 +95,9 @@ class Encoding(nn.Module, ABC):
             cache: keep the result on disk, and find it there; ``False`` computes it every time.
         """
         graph = Graph.from_data(data)
-        key = {"graph": graph.fingerprint, "encoding": self.name, **self.fixed_arguments()}
+        arguments = {"encoding": self.name, **self.fixed_arguments()}
         keep = False if self.from_spectrum else cache
-        result = fetch("encoding", key, lambda: Result(self.compute(graph, cache), {}), cache=keep)
+        result = fetch("encoding", graph, arguments, lambda: Result(self.compute(graph, cache), {}), cache=keep)
         out = copy.copy(data)
         edge_index = data.edge_index
         device = data.x.device if isinstance(data.x, Tensor) else edge_index.device
@@ -162,7 +162,8 @@ def seeded(seed: int) -> Iterator[None]:
 
 def padded(tensor: Tensor, width: int) -> Tensor:
     """The same columns and zeros up to ``width`` of them."""
-    return nn.functional.pad(tensor, (0, width - tensor.size(1)))
+    missing = width - tensor.size(1)
+    return nn.functional.pad(tensor, (0, missing)) if missing else tensor
 
 
 def check_count(name: str, value: Any) -> None:
