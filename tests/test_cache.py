@@ -24,7 +24,6 @@ from llpe.cache import Cache, CacheWarning, Result, default_cache, fetch
 from llpe.encodings import ENCODINGS, LLPE, Encoding, make_encoding
 from llpe.graph import SMALL
 
-
 LARGE = Graph(sp.csr_array((SMALL + 1, SMALL + 1)))
 
 

@@ -24,7 +24,8 @@ class Pool:
         if len(parts) > 1:
             counts = [pairs.values.size for _, pairs in parts]
             self.part = np.repeat(np.arange(len(parts)), counts)[order]
-            self.column = order - (np.cumsum(counts) - counts)[self.part]
+            before = np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.int64)
+            self.column = order - before[self.part]
         self.spaces = numbered(self.values, tolerance)
         self.sizes = np.bincount(self.spaces)
         self.tolerance = tolerance
@@ -37,7 +38,7 @@ class Pool:
         cut = [
             f"the eigenspace of {self.values[self.spaces == space][0]:.6g} has dimension {self.sizes[space]}, "
             f"of which {kept[space]} are kept"
-            for space in np.flatnonzero((0 < kept) & (kept < self.sizes))
+            for space in np.flatnonzero((kept > 0) & (kept < self.sizes))
         ]
         return chosen, cut
 

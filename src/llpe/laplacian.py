@@ -72,12 +72,10 @@ def dense_laplacian(graph: Graph, kind: Kind = "sym") -> np.ndarray:
     check_kind(kind)
     if kind == "comb":
         out = -graph.dense
-        diagonal = graph.degree
     else:
         scale = inverse_sqrt(graph.degree)
         out = graph.dense * (-scale[:, None] * scale if kind == "sym" else -(scale**2)[:, None])
-        diagonal = 1.0
-    out.flat[:: len(out) + 1] = diagonal
+    out.flat[:: len(out) + 1] = graph.degree if kind == "comb" else 1.0
     return out
 
 

@@ -9,7 +9,6 @@ import os
 import sys
 from pathlib import Path
 
-
 ALWAYS = 10**7  # bytes that are taken to be there: asking the system takes longer than small work does
 
 

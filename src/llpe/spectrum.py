@@ -14,7 +14,7 @@ wanted) by sparse iteration, isolated nodes not at all. So the eigenvalues that 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,7 +40,7 @@ from llpe.solvers import DENSE_BELOW, REPEATED, Pairs, dense_pairs, end_pairs
 
 GUARD = 8  # pairs beyond the wanted ones, to see where the last eigenspace ends; grows until it does
 MOST_GUARD = 1000
-Matrix = np.ndarray | sp.csr_array  # dense for small graphs
+Matrix: TypeAlias = np.ndarray | sp.csr_array  # an array for small graphs
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +210,8 @@ def _solve(
         if low is None or high is None or size <= DENSE_BELOW or 3 * (low + high) >= size:
             if low is not None:
                 _require_dense(32 * size**2, size)
-            parts.append((nodes, dense_pairs(local.copy() if isinstance(local, np.ndarray) else local.toarray(), known)))
+            own = local.copy() if isinstance(local, np.ndarray) else local.toarray()
+            parts.append((nodes, dense_pairs(own, known)))
         else:
             iterated.append(len(parts))
             pairs = end_pairs(sp.csr_array(local), known, low=low, high=high, centre=middle, seed=seed)

@@ -38,7 +38,7 @@ def return_probabilities(adjacency: np.ndarray | sp.csr_array, steps: int) -> Te
     """
     n = adjacency.shape[0]
     if n <= SMALL:
-        return _dense(adjacency.toarray() if sp.issparse(adjacency) else adjacency, steps)
+        return _dense(adjacency if isinstance(adjacency, np.ndarray) else adjacency.toarray(), steps)
     adjacency = sp.csr_array(adjacency)
     degree = np.asarray(adjacency.sum(axis=1)).reshape(-1)
     inverse = np.zeros(n)
