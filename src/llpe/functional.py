@@ -19,7 +19,7 @@ from llpe.cache import Cache
 from llpe.chebyshev import check_order, recurrence
 from llpe.checks import check_choice, check_count, check_seed
 from llpe.filters import BANKS
-from llpe.graph import Graph, GraphLike, as_data, check_data, count_nodes
+from llpe.graph import SMALL, Graph, GraphLike, as_data, check_data
 from llpe.laplacian import Kind, normalised_adjacency
 from llpe.probes import check_probes, draw
 from llpe.sparse import multiply, torch_csr
@@ -144,14 +144,16 @@ def filtered_probes(
 
 def padded(tensor: Tensor, width: int) -> Tensor:
     """The same columns and zeros up to ``width`` of them."""
-    return torch.nn.functional.pad(tensor, (0, width - tensor.size(1)))
+    missing = width - tensor.size(1)
+    return torch.nn.functional.pad(tensor, (0, missing)) if missing else tensor
 
 
-def _as_given(data: Data) -> sp.csr_array:
-    """The weighted adjacency of the edges as they are: parallel edges add up."""
-    check_data(data)
+def _as_given(data: Data) -> np.ndarray | sp.csr_array:
+    """The weighted adjacency of the edges as they are: parallel edges add up. An array for small graphs."""
+    n = check_data(data)
     source, target = data.edge_index.cpu().numpy()
     given = data.edge_weight
-    weight = np.ones(source.size) if given is None else given.detach().cpu().double().numpy().reshape(-1)
-    n = count_nodes(data)
-    return sp.csr_array((weight, (source, target)), shape=(n, n))
+    weight = None if given is None else given.detach().cpu().double().numpy().reshape(-1)
+    if n <= SMALL:
+        return np.bincount(source * n + target, weight, n**2).reshape(n, n).astype(np.float64)
+    return sp.csr_array((np.ones(source.size) if weight is None else weight, (source, target)), shape=(n, n))

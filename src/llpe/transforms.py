@@ -74,6 +74,7 @@ class AddLaplacianEigenvectorPE(_Transform):
         attr_name: attribute to write to; None concatenates to ``data.x``.
         is_undirected: accepted for compatibility; the undirected view is always taken.
         seed: fixes signs and the basis of repeated eigenvalues.
+        cache: keep the eigenpairs of large graphs on disk; not needed as a ``pre_transform``, whose result PyG keeps.
 
     Example:
         >>> from llpe.graph import tiny
@@ -87,17 +88,20 @@ class AddLaplacianEigenvectorPE(_Transform):
         attr_name: str | None = "laplacian_eigenvector_pe",
         is_undirected: bool = False,
         seed: int = 0,
+        *,
+        cache: bool | Cache = True,
         **kwargs: Any,
     ) -> None:
         check_count("k", k)
         check_seed(seed)
         unknown = sorted(set(kwargs) - {"v0", "tol", "ncv", "maxiter"})
         if unknown:
-            raise ValueError(f"arguments must be k, attr_name, is_undirected, seed, got {', '.join(unknown)}.")
+            raise ValueError(f"arguments must be k, attr_name, is_undirected, seed, cache, got {', '.join(unknown)}.")
         self.k, self.attr_name, self.is_undirected, self.seed = k, attr_name, is_undirected, seed
+        self.cache = cache
 
     def forward(self, data: Data) -> Data:
-        vectors = laplacian_eigenvectors(data, self.k, seed=self.seed)
+        vectors = laplacian_eigenvectors(data, self.k, seed=self.seed, cache=self.cache)
         return _attach(data, vectors.float(), self.attr_name)
 
 
@@ -137,6 +141,7 @@ class AddGraphGPSStatistics(_Transform):
         k: number of eigenpairs; None leaves them out.
         steps: number of random-walk steps; None leaves them out.
         seed: fixes signs and the basis of repeated eigenvalues.
+        cache: keep the eigenpairs of large graphs on disk; not needed as a ``pre_transform``, whose result PyG keeps.
 
     Example:
         >>> from llpe.graph import tiny
@@ -144,18 +149,20 @@ class AddGraphGPSStatistics(_Transform):
         Data(edge_index=[2, 8], num_nodes=5, EigVals=[5, 4, 1], EigVecs=[5, 4], pestat_RWSE=[5, 3])
     """
 
-    def __init__(self, k: int | None = None, steps: int | None = None, seed: int = 0) -> None:
+    def __init__(
+        self, k: int | None = None, steps: int | None = None, seed: int = 0, *, cache: bool | Cache = True
+    ) -> None:
         if k is None and steps is None:
             raise ValueError("`k` or `steps` must be given: nothing else says which statistics to write.")
         for name, value in (("k", k), ("steps", steps)):
             if value is not None:
                 check_count(name, value)
         check_seed(seed)
-        self.k, self.steps, self.seed = k, steps, seed
+        self.k, self.steps, self.seed, self.cache = k, steps, seed, cache
 
     def forward(self, data: Data) -> Data:
         if self.k is not None:
-            spectrum = end_spectrum(data, first=self.k, seed=self.seed)
+            spectrum = end_spectrum(data, first=self.k, seed=self.seed, cache=self.cache)
             missing = self.k - spectrum.values.numel()
             values = spectrum.values.expand(spectrum.vectors.size(0), -1)
             pad = (0, missing)

@@ -191,7 +191,7 @@ def test_cache_is_listed_and_cleared(llpe, tmp_path):
     folder = tmp_path / "cache"
     assert llpe("cache", "--path").stdout == f"{folder}\n"
     assert llpe("cache").stdout == f"0 entries, 0 B of at most 10.0 GB, in {folder}\n"
-    llpe("encode", "sbm:n=40", "-o", tmp_path / "a.npz")
+    llpe("encode", "sbm:n=140", "-o", tmp_path / "a.npz")
     document = json.loads(llpe("cache", "--json").stdout)
     assert [entry["kind"] for entry in document["entries"]].count("spectrum") == 1
     assert document["bytes"] == sum(file.stat().st_size for file in folder.glob("*.safetensors"))

@@ -127,9 +127,9 @@ class Encoding(nn.Module, ABC):
 
     def fixed_part(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         """What :meth:`prepare` attaches for one graph, from the cache if it is there, by the attributes' names."""
-        key = {"graph": graph.fingerprint, "encoding": self.name, **self.fixed_arguments()}
+        arguments = {"encoding": self.name, **self.fixed_arguments()}
         keep = False if self.from_spectrum else cache
-        result = fetch("encoding", key, lambda: Result(self.compute(graph, cache), {}), cache=keep)
+        result = fetch("encoding", graph, arguments, lambda: Result(self.compute(graph, cache), {}), cache=keep)
         return {self.attribute(part): tensor for part, tensor in result.tensors.items() if self.uses(part)}
 
     def attribute(self, part: str) -> str:
