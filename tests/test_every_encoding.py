@@ -32,6 +32,7 @@ CASES = {
     "llpe-ends minmax": {"dim": 8, "order": 12, "k": 3, "scaling": "minmax"},
     "llpe-minmax": {"dim": 8, "order": 12},
     "llpe-probes": {"dim": 8, "order": 12, "probes": 4, "l1": 0.1, "l2": 0.1},
+    "llpe-invariant": {"dim": 8, "order": 12, "filters": 2},
     "llpe-probes plain": {"dim": 8, "order": 12, "probes": 4, "rows": "plain"},
 }
 pytestmark = pytest.mark.filterwarnings("ignore::llpe.GraphWarning")
@@ -353,7 +354,7 @@ def test_san_flips_signs_in_training_only():
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("spectral", {}, "`name` must be one of none, lpe-fk, .*llpe-probes, got 'spectral'"),
+        ("spectral", {}, "`name` must be one of none, lpe-fk, .*llpe-invariant, got 'spectral'"),
         ("lpe-fk", {}, "`dim` must be given for 'lpe-fk'"),
         ("lpe-fk", {"dim": 4, "order": 3}, "options of 'lpe-fk' must be among dim, k, seed, got order"),
         ("lpe-fk", {"dim": 4, "k": 0}, "`k` must be an integer of at least 1, got 0"),

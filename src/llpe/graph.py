@@ -32,6 +32,7 @@ class Graph:
     Attributes:
         adjacency: symmetric ``csr_array`` (float64, sorted indices, zero diagonal, positive entries).
         changes: one sentence for each thing that was changed on the way here.
+        features: the node features as they were given, if any; no part of the fingerprint.
 
     Example:
         >>> graph = Graph.from_data(tiny("path"))
@@ -41,6 +42,7 @@ class Graph:
 
     adjacency: sp.csr_array
     changes: tuple[str, ...] = ()
+    features: Tensor | None = None
 
     @classmethod
     def from_data(cls, data: Data, *, warn: bool = True) -> Graph:
@@ -89,7 +91,7 @@ class Graph:
 
         if changes and warn:
             warnings.warn(f"undirected view of the graph: {'; '.join(changes)}.", GraphWarning, stacklevel=3)
-        return cls(adjacency, tuple(changes))
+        return cls(adjacency, tuple(changes), data.x if isinstance(data.x, Tensor) else None)
 
     @property
     def num_nodes(self) -> int:

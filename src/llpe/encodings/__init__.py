@@ -14,6 +14,7 @@ from typing import Any
 from llpe.encodings.base import Encoding
 from llpe.encodings.elastic import ElasticPE
 from llpe.encodings.filtered import FilteredEncoding
+from llpe.encodings.invariant import InvariantLLPE
 from llpe.encodings.llpe import LLPE
 from llpe.encodings.lpe import LPEEnds, LPEFirst, LPEFull, LPELast
 from llpe.encodings.none import NoEncoding
@@ -54,6 +55,7 @@ ENCODINGS: dict[str, Named] = {
         LLPE, {"source": "full", "k": None, "scaling": "minmax", "start": "uniform", "size": 1.0}, "as published"
     ),
     "llpe-probes": Named(ProbeLLPE),
+    "llpe-invariant": Named(InvariantLLPE),
 }
 INSTEAD = {  # of an option, another name
     ("source", "full"): "llpe",
@@ -69,7 +71,7 @@ def make_encoding(name: str, **options: Any) -> Encoding:
 
     Args:
         name: ``none``, ``lpe-fk``, ``lpe-lk``, ``lpe-flk``, ``lpe-full``, ``elastic``, ``signnet``, ``san``, ``rwse``,
-            ``llpe``, ``llpe-ends``, ``llpe-minmax`` or ``llpe-probes``.
+            ``llpe``, ``llpe-ends``, ``llpe-minmax``, ``llpe-probes`` or ``llpe-invariant``.
         options: arguments of its class but for those that the name decides; an unknown one is refused with the list
             of those it has.
 
@@ -113,6 +115,7 @@ __all__ = [
     "ElasticPE",
     "Encoding",
     "FilteredEncoding",
+    "InvariantLLPE",
     "LPEEnds",
     "LPEFirst",
     "LPEFull",
