@@ -47,7 +47,7 @@ class Encoding(nn.Module, ABC):
 
     name: str
     invariances: frozenset[str] = frozenset()
-    comparable: ClassVar[bool] = False
+    comparable: bool = False
     from_spectrum: ClassVar[bool] = False
     graph_parts: ClassVar[frozenset[str]] = frozenset()
     needs: str = "nothing"

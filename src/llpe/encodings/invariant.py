@@ -69,7 +69,7 @@ class InvariantLLPE(FilteredEncoding):
     cost = "order · signals · edges, sparse products"
     reference = "ours, after Ito et al., 2025"
 
-    def __init__(self, dim: int, *, order: int = 16, filters: int = 4, size: float = 1.0, seed: int = 0) -> None:
+    def __init__(self, dim: int, *, order: int = 16, filters: int = 4, size: float = 0.3, seed: int = 0) -> None:
         check_count("dim", dim)
         check_count("filters", filters)
         if dim % filters:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from llpe.data import NodeDataset, sparse_features
+from llpe.encodings import ENCODINGS
 from llpe.experiments.runs import RunFolder
 from llpe.experiments.train import predict, score
 from llpe.files import replacing
+from llpe.graph import Graph
+
+
+class TransferWarning(UserWarning):
+    """Says that a trained model meets a graph on which its encoding means something else."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,15 @@ def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = 
             f"{dataset.name}: the graph must have {report['num_features']} features as the one the run was trained "
             f"on, got {dataset.num_features}. Use the same columns."
         )
+    if not model.encoding.comparable and not _same_graph(report, dataset):
+        warnings.warn(
+            f"{dataset.name} is another graph than the run was trained on, and columns of {model.encoding.name!r} mean "
+            "something else there: signs and bases of eigenvectors, probes or the numbers of nodes are each graph's own. "
+            "Classes may come out exchanged. To train on one graph and predict on another, use one of "
+            f"{', '.join(name for name, named in ENCODINGS.items() if named.kind.comparable)}.",
+            TransferWarning,
+            stacklevel=2,
+        )
     data = model.encoding.prepare(dataset.data)
     data.x = sparse_features(data.x)
     probabilities = predict(model, data)
@@ -46,6 +63,13 @@ def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = 
         scored[name] = score(metric, probabilities.log()[labelled], dataset.data.y[labelled])
     names = tuple(report["class_names"]) or tuple(map(str, range(report["num_classes"])))
     return Prediction(probabilities.numpy(), names, index, scored)
+
+
+def _same_graph(report: dict[str, Any], dataset: NodeDataset) -> bool:
+    """Whether the edges are those that the run was trained on; features and labels may differ."""
+    if report["data"] == dataset.fingerprint:
+        return True
+    return report.get("graph") == Graph.from_data(dataset.data, warn=False).fingerprint
 
 
 def write_predictions(prediction: Prediction, path: Path) -> None:
