@@ -49,8 +49,8 @@ def main() -> None:
             torch.manual_seed(0)
             backbone = model(HIDDEN + encoding.dim)
             result = fit(dataset, encoding=encoding, model=backbone, hidden=HIDDEN, splits=3, epochs=60)
-            mean, spread = result.mean_test, result.std_test
-            print(f"{model.__name__:6} + {encoding.name:11} test {dataset.metric} {mean:.1%} ± {spread:.1%}", flush=True)
+            score = f"{result.mean_test:.1%} ± {result.std_test:.1%}"
+            print(f"{model.__name__:6} + {encoding.name:11} test {dataset.metric} {score}", flush=True)
 
 
 if __name__ == "__main__":
