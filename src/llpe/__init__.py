@@ -2,7 +2,8 @@
 
 A graph becomes a spectrum, a spectrum becomes an encoding, an encoding feeds a model.
 
-* the encodings: :class:`LLPE`, :class:`ProbeLLPE` and their baselines, or by name :func:`make_encoding`
+* the encodings: :class:`LLPE`, :class:`ProbeLLPE`, :class:`InvariantLLPE` and their baselines, or by name
+  :func:`make_encoding`
 * in a PyG pipeline: :class:`Prepare`, :class:`AddLaplacianEigenvectorPE`, :class:`AddRandomWalkPE`
 * the spectrum itself: :func:`full_spectrum`, :func:`end_spectrum`, :func:`probe_features`
 * the graph: :class:`Graph`, :func:`class_homophily`, :func:`node_homophily`, :func:`edge_homophily`, :func:`tiny`
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llpe.cache import Cache, CacheWarning
-    from llpe.encodings import LLPE, Encoding, ProbeLLPE, make_encoding
+    from llpe.encodings import LLPE, Encoding, InvariantLLPE, ProbeLLPE, make_encoding
     from llpe.graph import (
         Graph,
         GraphWarning,
@@ -45,6 +46,7 @@ __all__ = [
     "Encoding",
     "Graph",
     "GraphWarning",
+    "InvariantLLPE",
     "Prepare",
     "ProbeLLPE",
     "Spectrum",
@@ -62,7 +64,7 @@ __all__ = [
 
 _HOME = {
     "cache": ("Cache", "CacheWarning"),
-    "encodings": ("LLPE", "Encoding", "ProbeLLPE", "make_encoding"),
+    "encodings": ("LLPE", "Encoding", "InvariantLLPE", "ProbeLLPE", "make_encoding"),
     "graph": (
         "Graph",
         "GraphWarning",

@@ -46,8 +46,8 @@ def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = 
     if not model.encoding.comparable and not _same_graph(report, dataset):
         warnings.warn(
             f"{dataset.name} is another graph than the run was trained on, and columns of {model.encoding.name!r} mean "
-            "something else there: signs and bases of eigenvectors, probes or the numbers of nodes are each graph's own. "
-            "Classes may come out exchanged. To train on one graph and predict on another, use one of "
+            "something else there: signs and bases of eigenvectors, probes and the numbering of nodes are each graph's "
+            "own. Classes may come out exchanged. To train on one graph and predict on another, use one of "
             f"{', '.join(name for name, named in ENCODINGS.items() if named.kind.comparable)}.",
             TransferWarning,
             stacklevel=2,
