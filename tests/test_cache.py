@@ -552,6 +552,7 @@ OPTIONS = {
     "llpe-ends": {"dim": 4, "order": 8, "k": 3},
     "llpe-minmax": {"dim": 4, "order": 8},
     "llpe-probes": {"dim": 4, "order": 8, "probes": 2, "l2": 0.1},
+    "llpe-invariant": {"dim": 4, "order": 8, "filters": 2},
 }
 
 
@@ -595,6 +596,9 @@ def test_prepare_from_the_cache_gives_the_computed_bytes(name: str, own_cache: P
         ("llpe-ends", {"scaling": "minmax"}),
         ("llpe-probes", {"probes": 1}),
         ("llpe-probes", {"seed": 1}),
+        ("llpe-invariant", {"order": 9}),
+        ("llpe-invariant", {"filters": 4}),
+        ("llpe-invariant", {"seed": 1}),
     ],
 )
 def test_a_changed_argument_of_an_encoding_is_another_entry(name: str, change: dict, own_cache: Path) -> None:
@@ -620,7 +624,8 @@ def test_a_changed_graph_is_another_entry(name: str, own_cache: Path) -> None:
     build(name).prepare(data)
     before = set(files(own_cache))
     data.edge_weight = torch.ones(data.num_edges)
-    data.x = torch.ones(12, 1)
+    if name != "llpe-invariant":  # the one that sees features
+        data.x = torch.ones(12, 1)
     build(name).prepare(data)  # the same graph: weights of 1, and features that it does not see
     assert set(files(own_cache)) == before
     heavy = (data.edge_index[0] + data.edge_index[1] == 1).float()

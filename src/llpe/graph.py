@@ -45,6 +45,7 @@ class Graph:
         adjacency: symmetric, positive entries, zero diagonal; a ``csr_array`` with sorted indices or, for small graphs,
             an array, in float64.
         changes: one sentence for each thing that was changed on the way here.
+        features: the node features as they were given, if any; no part of the fingerprint.
 
     Example:
         >>> graph = Graph.from_data(tiny("path"))
@@ -52,9 +53,11 @@ class Graph:
         (5, 4, ())
     """
 
-    def __init__(self, adjacency: sp.csr_array | np.ndarray, changes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, adjacency: sp.csr_array | np.ndarray, changes: tuple[str, ...] = (), features: Tensor | None = None
+    ) -> None:
         self._given = adjacency
-        self.changes = changes
+        self.changes, self.features = changes, features
 
     @classmethod
     def from_data(cls, data: GraphLike, *, warn: bool = True) -> Graph:
@@ -94,7 +97,7 @@ class Graph:
 
         if changes and warn:
             warnings.warn(f"undirected view of the graph: {'; '.join(changes)}.", GraphWarning, stacklevel=3)
-        return cls(adjacency, tuple(changes))
+        return cls(adjacency, tuple(changes), data.x if isinstance(data.x, Tensor) else None)
 
     @cached_property
     def adjacency(self) -> sp.csr_array:
@@ -246,7 +249,9 @@ def as_data(data: GraphLike) -> Data:
     if isinstance(data, Data):
         return _with_edge_index(data) if data.edge_index is None and "adj_t" in data else data
     if isinstance(data, Graph):
-        return as_data(data.adjacency)
+        out = as_data(data.adjacency)
+        out.x = data.features
+        return out
     if isinstance(data, tuple):
         return _from_pair(data)
     if sp.issparse(data):

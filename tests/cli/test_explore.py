@@ -37,8 +37,9 @@ def test_list_knows_formula_and_options_of_every_encoding(llpe):
     rows = json.loads(llpe("list", "encodings", "--json").stdout)["encodings"]
     assert [row["name"] for row in rows] == list(ENCODINGS)
     assert all(row["formula"].startswith("P") and row["what"] for row in rows)
-    assert rows[-1]["options"]["dim"] == "..."
-    assert rows[-1]["options"]["order"] == 64
+    options = {row["name"]: row["options"] for row in rows}["llpe-probes"]
+    assert options["dim"] == "..."
+    assert options["order"] == 64
 
 
 def test_list_knows_what_is_at_hand(llpe, tmp_path, monkeypatch):

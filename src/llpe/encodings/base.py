@@ -40,6 +40,8 @@ class Encoding(nn.Module, ABC):
         name: the name in the table of encodings.
         dim: width of the output.
         invariances: what of the eigenvectors the fixed part does not depend on: ``sign``, ``basis``.
+        comparable: whether encodings of different graphs mean the same, so that a model trained on one graph can be
+            used on another.
         from_spectrum: the fixed part is a cheap function of a spectrum that is cached itself, so it is not stored.
         graph_parts: the parts that have a row per graph; all others have a row per node.
         needs, keeps, cost: for the documents, what ``prepare`` computes for a graph of n nodes, the size of what it
@@ -49,6 +51,7 @@ class Encoding(nn.Module, ABC):
 
     name: str
     invariances: frozenset[str] = frozenset()
+    comparable: bool = False
     from_spectrum: ClassVar[bool] = False
     graph_parts: ClassVar[frozenset[str]] = frozenset()
     needs: str = "nothing"
