@@ -635,9 +635,9 @@ def test_a_changed_graph_is_another_entry(name: str, own_cache: Path) -> None:
 
 
 def test_an_argument_that_the_fixed_part_does_not_see_is_the_same_entry(own_cache: Path) -> None:
-    LLPE(4, order=8).prepare(tiny("grid"))
+    LLPE(4, order=8, directions=2).prepare(tiny("grid"))
     before = set(files(own_cache))
-    LLPE(6, order=8, start="heat", l1=0.5).prepare(tiny("grid"))
+    LLPE(6, order=8, directions=2, start="uniform", size=2.0, l1=0.5).prepare(tiny("grid"))
     assert set(files(own_cache)) == before
 
 

@@ -514,7 +514,7 @@ def test_exports_for_any_number_of_rows(case, strict):
         warnings.simplefilter("ignore")  # torch's, about itself
         program = torch.export.export(FromTensors(encoding), (fixed,), dynamic_shapes=(rows,), strict=strict).module()
     assert torch.allclose(program(fixed), encoding(data), atol=1e-6)
-    part = {name: tensor[:5] for name, tensor in fixed.items()}
+    part = {name: tensor[:5] if len(tensor) == 12 else tensor for name, tensor in fixed.items()}
     assert torch.allclose(program(part), encoding(data)[:5], atol=1e-6)
 
 

@@ -42,10 +42,9 @@ class Prepare(_Transform):
         cache: keep it on disk; not needed as a ``pre_transform``, whose result PyG keeps itself.
 
     Example:
-        >>> from llpe import ProbeLLPE
-        >>> Prepare(ProbeLLPE(8, probes=4))
-        Prepare(encoding=ProbeLLPE(dim=8, order=64, probes=4, start='heat', rows='unit', size=1.0, l1=0.0, l2=0.0, \
-seed=0), cache=True)
+        >>> from llpe import make_encoding
+        >>> Prepare(make_encoding("rwse", dim=8))
+        Prepare(encoding=RWSE(dim=8, steps=16, seed=0), cache=True)
     """
 
     def __init__(self, encoding: Encoding, *, cache: bool | Cache = True) -> None:
