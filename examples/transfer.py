@@ -1,8 +1,8 @@
 """Trained on one graph, used on another: which encodings mean the same there?
 
 Two block models with weak features, one of 1000 nodes to learn from and a larger one to be judged by. Which block is
-which is a matter of signs or of random probes for most encodings, so that on the other graph an MLP is right on nearly
-all nodes, on nearly none, or on half of them. `llpe-invariant` filters the features, which both graphs have.
+which is a matter of signs or of random numbers for most encodings, so that on the other graph an MLP is right on nearly
+all nodes, on nearly none, or on anything between. `llpe-invariant` filters the features, which both graphs have.
 """
 
 import torch
@@ -21,7 +21,8 @@ def train(encoding: Encoding, data, rows, steps: int = 60) -> Classifier:
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
     for _ in range(steps):
         optimiser.zero_grad()
-        nn.functional.cross_entropy(model(data)[rows], data.y[rows]).backward()
+        loss = nn.functional.cross_entropy(model(data)[rows], data.y[rows]) + encoding.penalty(data)
+        loss.backward()
         optimiser.step()
     return model.eval()
 

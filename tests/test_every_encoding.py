@@ -33,7 +33,7 @@ CASES = {
     "llpe-ends minmax": {"dim": 8, "order": 12, "k": 3, "scaling": "minmax"},
     "llpe-minmax": {"dim": 8, "order": 12},
     "llpe-probes": {"dim": 8, "order": 12, "probes": 4, "l1": 0.1, "l2": 0.1},
-    "llpe-invariant": {"dim": 8, "order": 12, "filters": 2},
+    "llpe-invariant": {"dim": 8, "order": 12, "filters": 2, "l1": 0.1, "l2": 0.1},
     "llpe-probes plain": {"dim": 8, "order": 12, "probes": 4, "rows": "plain"},
     "concat": {"encodings": ["lpe-fk", "signnet", "rwse"]},
 }

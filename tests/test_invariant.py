@@ -91,3 +91,41 @@ def test_a_model_trained_on_one_block_model_serves_a_larger_one(homophily):
         scores[name] = own, (model(other).argmax(dim=1) == other.y).double().mean().item()
     assert scores["llpe-invariant"][1] > scores["llpe-invariant"][0] - 0.03
     assert scores["llpe-invariant"][1] > scores["none"][1] + 0.25
+
+
+def test_what_the_first_graph_sets_is_used_on_the_next_and_stored():
+    encoding = make_encoding("llpe-invariant", dim=8)
+    first, other = sbm(200, seed=1), sbm(300, seed=2)
+    before = encoding(encoding.prepare(first))
+    assert before.norm(dim=1).mean().item() == pytest.approx(0.3 * first.x.norm(dim=1).mean().item(), rel=1e-4)
+    other.x = 10 * other.x
+    there = encoding(encoding.prepare(other))
+    assert torch.equal(encoding(encoding.prepare(first)), before)
+    loaded = make_encoding("llpe-invariant", dim=8)
+    loaded.load_state_dict(encoding.state_dict())
+    assert torch.equal(loaded(loaded.prepare(other)), there)
+
+
+def test_the_penalty_is_on_the_change_of_the_filters():
+    data = sbm(100)
+    encoding = make_encoding("llpe-invariant", dim=8, l2=1.0)
+    prepared = encoding.prepare(data)
+    assert encoding.penalty(prepared).item() == pytest.approx(0, abs=1e-6)
+    with torch.no_grad():
+        encoding.theta += 10 * encoding.base / encoding.base.abs().amax(dim=0)  # twice the bank: as far as it is large
+    assert encoding.penalty(prepared).item() == pytest.approx(1.0, rel=1e-3)
+    assert make_encoding("llpe-invariant", dim=8, frozen=True).theta is None
+
+
+def test_a_graph_keeps_its_features_on_the_way():
+    data = sbm(50)
+    encoding = make_encoding("llpe-invariant", dim=8)
+    assert torch.equal(encoding(encoding.prepare(data)), encoding(encoding.prepare(Graph.from_data(data))))
+
+
+def test_features_of_one_number_for_each_node():
+    data = sbm(50)
+    data.x = data.x[:, 0]
+    flat = mixtures(Graph.from_data(data), 3, seed=0)
+    data.x = data.x[:, None]
+    assert torch.equal(mixtures(Graph.from_data(data), 3, seed=0), flat)

@@ -116,7 +116,7 @@ def test_check_says_what_would_be_computed(tmp_path):
     for word in ("graph", "encoding", "to prepare", "memory", "an epoch", "training", "2 splits of up to 8 epochs"):
         assert word in result.stdout
     document = json.loads(call("check", "--dataset", "sbm:n=80", "--json").stdout)
-    assert document["config"]["encoding"]["order"] == 64
+    assert document["config"]["encoding"]["order"] == 32
     assert document["nodes"] == 80
     assert document["fixed_bytes"] == 80 * 64 * 4
 
