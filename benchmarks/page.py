@@ -12,7 +12,7 @@ from llpe.report.ticks import plain_log_ticks, plain_number
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, FIGURE, README = DOCS / "scale.md", DOCS / "scale.png", DOCS.parent / "README.md"
-SHOWN = ("step", "memory", "epoch", "prepare", "product", "ends", "hundreds", "walks", "signnet")  # groups
+SHOWN = ("step", "memory", "epoch", "prepare", "product", "ends", "hundreds", "walks", "signnet", "small")  # groups
 
 
 def write(rows: Sequence[Row]) -> None:

@@ -19,6 +19,7 @@ from machine import machine
 from probes import prepare, product
 from rows import Row, Size
 from signnet import signnet
+from small_graphs import small_graphs
 from spectra import both_ends, hundreds
 from splits import ten_splits
 from starting import starting
@@ -37,6 +38,7 @@ GROUPS: dict[str, Callable[[Size], Iterator[Row]]] = {
     "hundreds": hundreds,
     "walks": walks,
     "signnet": signnet,
+    "small": small_graphs,
     "starting": starting,
 }
 HERE = Path(__file__).resolve().parent

@@ -55,3 +55,11 @@ def browser() -> Iterator[Any]:
         chromium = play.chromium.launch(executable_path=BROWSER, args=QUIET)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def dense_and_sparse(request, monkeypatch):
+    """The test runs twice: as small graphs are worked on, and as large ones are."""
+    if request.param == "sparse":
+        for module in ("functional", "graph", "probes", "spectrum", "walks"):
+            monkeypatch.setattr(f"llpe.{module}.SMALL", 0)

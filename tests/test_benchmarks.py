@@ -159,6 +159,6 @@ def test_page_shows_the_published_rows(benchmark):
         assert line in text
 
 
-@pytest.mark.parametrize("name", ["rows", "page", "machine"])
+@pytest.mark.parametrize("name", ["rows", "page", "machine", "small_graphs"])
 def test_examples_in_the_benchmarks_hold(benchmark, name):
     assert doctest.testmod(benchmark(name)).failed == 0

@@ -11,16 +11,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import scipy.sparse as sp
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 from torch_geometric.data import Data
 
+from llpe import Graph, tiny
 from llpe import cache as cache_module
-from llpe import tiny
 from llpe.cache import Cache, CacheWarning, Result, default_cache, fetch
 from llpe.encodings import ENCODINGS, LLPE, Encoding, make_encoding
+from llpe.graph import SMALL
+
+LARGE = Graph(sp.csr_array((SMALL + 1, SMALL + 1)))
 
 
 class Compute:
@@ -42,8 +46,9 @@ def cache(tmp_path: Path) -> Cache:
 
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty default cache."""
+    """An empty default cache that keeps what small graphs need too."""
     monkeypatch.setenv("LLPE_CACHE", str(tmp_path / "own"))
+    monkeypatch.setattr(cache_module, "SMALL", 0)
     return tmp_path / "own"
 
 
@@ -137,8 +142,8 @@ def test_llpe_cache_moves_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for name in ("one", "two"):
         monkeypatch.setenv("LLPE_CACHE", str(tmp_path / name))
         compute = Compute()
-        fetch("kind", {}, compute)
-        fetch("kind", {}, compute)
+        fetch("kind", LARGE, {}, compute)
+        fetch("kind", LARGE, {}, compute)
         assert compute.calls == 1
         assert len(files(tmp_path / name)) == 1
 
@@ -165,19 +170,19 @@ def test_llpe_cache_gb_sets_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_limit_that_is_no_number_of_gigabytes_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLPE_CACHE_GB", text)
     with pytest.raises(ValueError, match=rf"`LLPE_CACHE_GB` must be a number of gigabytes, .*got '{text}'"):
-        fetch("kind", {}, no_compute)
+        fetch("kind", LARGE, {}, no_compute)
 
 
 def test_cache_false_computes_every_time_and_writes_nothing(own_cache: Path) -> None:
     compute = Compute()
-    fetch("kind", {}, compute, cache=False)
-    fetch("kind", {}, compute, cache=False)
+    fetch("kind", LARGE, {}, compute, cache=False)
+    fetch("kind", LARGE, {}, compute, cache=False)
     assert compute.calls == 2
     assert not own_cache.exists()
 
 
 def test_a_given_cache_is_used_instead_of_the_default_one(own_cache: Path, cache: Cache) -> None:
-    fetch("kind", {}, Compute(), cache=cache)
+    fetch("kind", LARGE, {}, Compute(), cache=cache)
     assert len(files(cache.folder)) == 1
     assert not own_cache.exists()
 
@@ -185,7 +190,48 @@ def test_a_given_cache_is_used_instead_of_the_default_one(own_cache: Path, cache
 @pytest.mark.parametrize("wrong", ["folder", None, 1])
 def test_a_cache_that_is_none_is_refused(wrong: object) -> None:
     with pytest.raises(ValueError, match=r"`cache` must be True, False or an llpe\.Cache, got .*Pass Cache\(folder\)"):
-        fetch("kind", {}, no_compute, cache=wrong)  # type: ignore[arg-type]
+        fetch("kind", LARGE, {}, no_compute, cache=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
+def test_an_entry_may_be_read_by_whom_the_umask_lets(cache: Cache, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        cache.fetch("kind", {}, Compute())
+    finally:
+        os.umask(before)
+    assert files(cache.folder)[0].stat().st_mode & 0o777 == mode
+
+
+def test_many_entries_leave_few_lock_files(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "LOCKS", 4)
+    for number in range(40):
+        cache.fetch("kind", {"n": number}, Compute())
+    assert len(files(cache.folder)) == 40
+    assert sorted(path.name for path in (cache.folder / "locks").glob("kind-*")) == [f"kind-{i}.lock" for i in range(4)]
+
+
+def test_a_result_that_needs_others_does_not_wait_for_itself(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "LOCKS", 1)
+    inner = Compute()
+    cache.fetch("encoding", {}, lambda: cache.fetch("spectrum", {}, inner))
+    assert inner.calls == 1
+    assert len(files(cache.folder)) == 2
+
+
+def test_nothing_of_a_small_graph_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLPE_CACHE", str(tmp_path / "cache"))
+    small = Graph(sp.csr_array((SMALL, SMALL)))
+    compute = Compute()
+    for given in (True, Cache(tmp_path / "cache")):
+        fetch("kind", small, {}, compute, cache=given)
+    for encoding in (LLPE(4, order=8), make_encoding("rwse", dim=4), make_encoding("lpe-fk", dim=4)):
+        encoding.prepare(tiny("grid"))
+    assert compute.calls == 2
+    assert not (tmp_path / "cache").exists()
+    fetch("kind", LARGE, {}, compute)
+    assert len(files(tmp_path / "cache")) == 1
 
 
 # --- damage ----------------------------------------------------------------------------------------------------------
@@ -204,6 +250,12 @@ def flip_a_byte_of_the_tensor(path: Path) -> None:
 def flip_a_byte_of_the_header(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[content.index(b"checksum") + 15] ^= 1
+    path.write_bytes(content)
+
+
+def flip_a_byte_of_a_fact(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[content.index(b'fact\\": 1') + len(b'fact\\": ')] ^= 1  # 1 becomes 0
     path.write_bytes(content)
 
 
@@ -236,6 +288,7 @@ def write_the_entry_of_another_key(path: Path) -> None:
         truncate,
         flip_a_byte_of_the_tensor,
         flip_a_byte_of_the_header,
+        flip_a_byte_of_a_fact,
         write_something_else,
         write_nothing,
         write_tensors_without_a_header,
@@ -275,8 +328,9 @@ def test_an_unwritable_folder_still_gives_the_result(tmp_path: Path, monkeypatch
     monkeypatch.setenv("LLPE_CACHE", str(tmp_path / "file" / "cache"))
     compute = Compute()
     with pytest.warns(CacheWarning, match=r"could not keep .*the result is used all the same\. Set LLPE_CACHE") as said:
-        assert fetch("kind", {}, compute) is compute.result
+        assert fetch("kind", LARGE, {}, compute) is compute.result
     assert len(said) == 1
+    monkeypatch.setattr(cache_module, "SMALL", 0)
     encoding = make_encoding("rwse", dim=2, steps=3)
     with pytest.warns(CacheWarning, match="could not keep"):
         assert encoding(encoding.prepare(tiny("path"))).shape == (5, 2)
@@ -374,10 +428,36 @@ def test_the_least_recently_used_entry_leaves_first(cache: Cache, entry_size: in
         os.utime(path, (path.stat().st_atime, path.stat().st_mtime - age))
     assert names(cache) == {"a", "b", "c"}
     cache.fetch("kind", {"name": "a"}, no_compute)  # now b was not used for longest
-    cache.fetch("kind", {"name": "d"}, Compute())
-    assert names(cache) == {"a", "c", "d"}
+    cache.fetch("kind", {"name": "d"}, Compute())  # four are too many, and nine tenths of three are two
+    assert names(cache) == {"a", "d"}
     cache.fetch("kind", {"name": "e"}, Compute())
     assert names(cache) == {"a", "d", "e"}
+
+
+def test_the_folder_is_looked_through_only_where_the_limit_may_be_passed(
+    cache: Cache, entry_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+    evict = Cache._evict
+    monkeypatch.setattr(Cache, "_evict", lambda self, keep: looks.append(keep) or evict(self, keep))
+    limit = 20 * entry_size + 19
+    for number in range(60):  # one after another in caches of their own, as in other processes
+        Cache(cache.folder, limit).fetch("kind", {"name": number}, Compute())
+        assert sum(path.stat().st_size for path in files(cache.folder)) <= limit
+    assert 2 < len(looks) < 24
+
+
+@pytest.mark.parametrize("content", [None, "", "many", "99999999"])
+def test_a_lost_or_wrong_sum_of_bytes_is_set_right(cache: Cache, entry_size: int, content: str | None) -> None:
+    cache.limit = 3 * entry_size
+    for name in ("a", "b"):
+        cache.fetch("kind", {"name": name}, Compute())
+    count = cache.folder / "locks" / "bytes"
+    assert int(count.read_text()) == 2 * entry_size
+    count.unlink() if content is None else count.write_text(content)
+    cache.fetch("kind", {"name": "c"}, Compute())
+    assert names(cache) == {"a", "b", "c"}
+    assert int(count.read_text()) == 3 * entry_size
 
 
 def test_there_is_never_more_than_the_limit(cache: Cache, entry_size: int) -> None:
@@ -472,6 +552,7 @@ OPTIONS = {
     "llpe-ends": {"dim": 4, "order": 8, "k": 3},
     "llpe-minmax": {"dim": 4, "order": 8},
     "llpe-probes": {"dim": 4, "order": 8, "probes": 2, "l2": 0.1},
+    "llpe-invariant": {"dim": 4, "order": 8, "filters": 2},
 }
 
 
@@ -515,6 +596,9 @@ def test_prepare_from_the_cache_gives_the_computed_bytes(name: str, own_cache: P
         ("llpe-ends", {"scaling": "minmax"}),
         ("llpe-probes", {"probes": 1}),
         ("llpe-probes", {"seed": 1}),
+        ("llpe-invariant", {"order": 9}),
+        ("llpe-invariant", {"filters": 4}),
+        ("llpe-invariant", {"seed": 1}),
     ],
 )
 def test_a_changed_argument_of_an_encoding_is_another_entry(name: str, change: dict, own_cache: Path) -> None:
@@ -540,7 +624,8 @@ def test_a_changed_graph_is_another_entry(name: str, own_cache: Path) -> None:
     build(name).prepare(data)
     before = set(files(own_cache))
     data.edge_weight = torch.ones(data.num_edges)
-    data.x = torch.ones(12, 1)
+    if name != "llpe-invariant":  # the one that sees features
+        data.x = torch.ones(12, 1)
     build(name).prepare(data)  # the same graph: weights of 1, and features that it does not see
     assert set(files(own_cache)) == before
     heavy = (data.edge_index[0] + data.edge_index[1] == 1).float()
@@ -550,9 +635,9 @@ def test_a_changed_graph_is_another_entry(name: str, own_cache: Path) -> None:
 
 
 def test_an_argument_that_the_fixed_part_does_not_see_is_the_same_entry(own_cache: Path) -> None:
-    LLPE(4, order=8).prepare(tiny("grid"))
+    LLPE(4, order=8, directions=2).prepare(tiny("grid"))
     before = set(files(own_cache))
-    LLPE(6, order=8, start="heat", l1=0.5).prepare(tiny("grid"))
+    LLPE(6, order=8, directions=2, start="uniform", size=2.0, l1=0.5).prepare(tiny("grid"))
     assert set(files(own_cache)) == before
 
 
@@ -607,7 +692,7 @@ def works(name):
         return False
 
 
-solvers = ("llpe.solvers.eigsh", "scipy.linalg.eigh", "numpy.linalg.eigh", "numpy.linalg.qr")
+solvers = ("llpe.solvers.eigsh", "llpe.solvers.dsyevd", "llpe.eigenspaces.dgeqrf")
 others = ("scipy.linalg.lapack.dpotrf", "torch.sparse_csr_tensor")
 patches = [mock.patch(name, forbid) for name in (*solvers, *others)]
 for patch in patches:

@@ -39,6 +39,12 @@ def test_invariances_are_those_that_all_parts_have():
     assert Concat([signnet, rwse]).invariances == {"sign"}
 
 
+def test_it_is_comparable_between_graphs_if_all_parts_are():
+    rwse, invariant = make_encoding("rwse", dim=4), make_encoding("llpe-invariant", dim=4)
+    assert Concat([rwse, invariant]).comparable
+    assert not Concat([rwse, invariant, make_encoding("llpe", dim=4)]).comparable
+
+
 def test_it_trains_in_a_classifier_and_in_fit():
     data = sbm(n=200, homophily=1)
     encoding = pair()

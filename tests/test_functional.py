@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from llpe import (
-    LLPE,
     AddLaplacianEigenvectorPE,
     AddRandomWalkPE,
     Graph,
+    ProbeLLPE,
     filtered_probes,
     full_spectrum,
     laplacian_eigenvectors,
@@ -68,12 +68,17 @@ def test_walks_follow_the_edges_as_given_and_on_a_graph_its_undirected_view() ->
 @pytest.mark.parametrize("bank", ["heat", "step"])
 def test_filtered_probes_are_what_the_encoding_begins_with(bank: str, probes: int) -> None:
     data = sbm(n=300, homophily=0.1)
-    encoding = LLPE(2 * probes, order=32, source="probes", probes=probes, start=bank, seed=5)
-    with torch.no_grad():
-        expected = encoding(encoding.prepare(data))
+    encoding = ProbeLLPE(2 * probes, order=32, probes=probes, start=bank, size=1.0, frozen=True, seed=5)
+    expected = encoding(encoding.prepare(data))
     result = filtered_probes(data, 2 * probes, probes=probes, order=32, bank=bank, seed=5)
     assert result.shape == (300, 2 * probes)
-    assert torch.allclose(result, expected, atol=1e-4)
+    assert torch.allclose(result, expected, atol=1e-3)
+
+
+def test_filtered_probes_have_the_defaults_of_the_encoding() -> None:
+    data = sbm(n=300, homophily=0.1)
+    encoding = ProbeLLPE(96, size=1.0, frozen=True)
+    assert torch.allclose(filtered_probes(data, 96), encoding(encoding.prepare(data)), atol=1e-4)
 
 
 def test_rows_of_filtered_probes_have_mean_square_one() -> None:
@@ -89,7 +94,7 @@ def test_rows_of_filtered_probes_have_mean_square_one() -> None:
         (lambda: laplacian_eigenvectors(tiny("path"), 2, laplacian="L"), "`laplacian` must be one of sym, rw, comb"),
         (lambda: laplacian_eigenvectors(tiny("path"), 2, seed=-1), "`seed` must be an integer of at least 0, got -1"),
         (lambda: random_walk_return(tiny("path"), True), "`steps` must be an integer of at least 1, got True"),
-        (lambda: filtered_probes(tiny("path"), 33), "`dim` must be probes × filters, a multiple of probes=32, got 33"),
+        (lambda: filtered_probes(tiny("path"), 9, probes=8), "`dim` must be probes × filters, a multiple of probes=8"),
         (lambda: filtered_probes(tiny("path"), 32, probes=0), "`probes` must be an integer of at least 1, got 0"),
         (lambda: filtered_probes(tiny("path"), 32, bank="wide"), "`bank` must be one of 'heat', 'step', got 'wide'"),
         (lambda: filtered_probes(tiny("path"), 32, order=0), "`order` must be an integer of at least 1, got 0"),

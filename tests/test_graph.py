@@ -28,6 +28,8 @@ from llpe.graph import (
     tiny,
 )
 
+pytestmark = pytest.mark.usefixtures("dense_and_sparse")
+
 
 def data_of(edges: list[tuple[int, int]], num_nodes: int, weights: list[float] | None = None, **more: object) -> Data:
     edge_index = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).t().contiguous()

@@ -237,7 +237,7 @@ def test_the_parameters_are_there_before_the_first_batch(tmp_path: Path) -> None
     use_config(tmp_path)
     model = create_model()
     encoder = model.encoder.node_encoder
-    assert params_count(encoder) == 8 * 6 + 2 * 6 + 6
+    assert params_count(encoder) == 8 * 1 + 2 * 6 + 6  # one filter for all directions, and the projection
     assert params_count(model) > params_count(encoder)
     other = create_model()
     other.load_state_dict(model.state_dict())

@@ -38,10 +38,18 @@ def together(*graphs: Data) -> Data:
     return Data(edge_index=edges, num_nodes=int(offsets[-1]))
 
 
+def molecule(seed: int, n: int = 23) -> Data:
+    """A random tree: many leaves, so the eigenvalue 1 is repeated, and bipartite."""
+    rng = np.random.default_rng(seed)
+    half = torch.tensor([[int(rng.integers(max(0, i - 4), i)), i] for i in range(1, n)]).t()
+    return Data(edge_index=torch.cat([half, half.flip(0)], dim=1), num_nodes=n)
+
+
 def quiet(data: Data) -> Graph:
     return Graph.from_data(data, warn=False)
 
 
+@pytest.mark.usefixtures("dense_and_sparse")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", TINY)
 def test_every_tiny_graph_is_decomposed(name, kind):
@@ -56,6 +64,7 @@ def test_every_tiny_graph_is_decomposed(name, kind):
     assert np.allclose(gram, np.eye(graph.num_nodes), atol=1e-12)
 
 
+@pytest.mark.usefixtures("dense_and_sparse")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize(("first", "last"), [(1, 0), (0, 1), (2, 1), (2, 2), (50, 0), (3, 50), (50, 50)])
@@ -113,6 +122,7 @@ def test_two_solvers_give_the_same_vectors():
     assert torch.allclose(ends.vectors[:, 20:], full.vectors[:, -20:], atol=1e-6)
 
 
+@pytest.mark.usefixtures("dense_and_sparse")
 @pytest.mark.parametrize("name", ["ring", "complete", "two-triangles", "star", "no-edges", "isolated-node", "path"])
 def test_vectors_do_not_depend_on_the_basis_the_solver_returns(name, monkeypatch):
     graph = quiet(tiny(name))
@@ -124,7 +134,7 @@ def test_vectors_do_not_depend_on_the_basis_the_solver_returns(name, monkeypatch
 
 def _rotating_solver(matrix, known):
     """LAPACK's eigenpairs in another basis of every eigenspace, and with other signs."""
-    values, vectors = scipy.linalg.eigh(matrix.toarray())
+    values, vectors = scipy.linalg.eigh(matrix)
     groups = np.split(np.arange(values.size), np.flatnonzero(np.diff(values) > 1e-8) + 1)
     for group in groups:
         turn = ortho_group.rvs(group.size, random_state=7) if group.size > 1 else np.array([[-1.0]])
@@ -132,6 +142,7 @@ def _rotating_solver(matrix, known):
     return llpe.spectrum.Pairs(values, vectors, values.size, 0, True, "lapack")
 
 
+@pytest.mark.usefixtures("dense_and_sparse")
 @pytest.mark.parametrize("name", ["path", "two-triangles", "isolated-node", "ring"])
 def test_first_vector_is_the_trivial_one(name):
     graph = quiet(tiny(name))
@@ -145,6 +156,34 @@ def test_a_graph_without_edges_has_no_trivial_vector():
     spectrum = full_spectrum(tiny("no-edges"), cache=False)
     assert not spectrum.trivial
     assert spectrum.values.tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("data", [*map(tiny, TINY), molecule(0), molecule(1), together(molecule(2), molecule(3))])
+def test_small_graphs_have_the_spectrum_that_large_ones_would_have(data, kind, monkeypatch):
+    for first, last in ((None, None), (3, 2)):
+        spectra = []
+        for small in (128, 0):
+            for module in ("graph", "probes", "spectrum"):
+                monkeypatch.setattr(f"llpe.{module}.SMALL", small)
+            graph = quiet(data)
+            if first is None:
+                spectra.append(full_spectrum(graph, laplacian=kind, cache=False))
+            else:
+                spectra.append(end_spectrum(graph, first=first, last=last, laplacian=kind, cache=False))
+        dense, sparse = spectra
+        assert torch.allclose(dense.values, sparse.values, rtol=0, atol=1e-12)
+        assert torch.allclose(dense.vectors, sparse.vectors, rtol=0, atol=1e-9)
+        assert torch.equal(dense.spaces, sparse.spaces)
+        assert (dense.first, dense.trivial, dense.solver) == (sparse.first, sparse.trivial, sparse.solver)
+        assert dense.cut == sparse.cut
+
+
+def test_each_component_has_its_exact_zero_and_two():
+    """Whatever LAPACK makes of them: the known pairs are put in, for small components of small graphs too."""
+    values = full_spectrum(together(molecule(1), tiny("ring"), tiny("path")), cache=False).values
+    assert int((values == 0).sum()) == 3
+    assert int((values == 2).sum()) == 3
 
 
 def test_seed_chooses_signs():
@@ -208,11 +247,17 @@ def test_weights_count():
 def test_full_refuses_what_does_not_fit_in_memory_and_names_the_alternatives(monkeypatch):
     monkeypatch.setattr("llpe.memory.available_memory", lambda: 1000)
     with pytest.raises(SpectrumError, match=r"needs about .* GB.*'llpe-ends'.*'llpe-probes'"):
-        full_spectrum(tiny("grid"), cache=False)
+        full_spectrum(ring(700), cache=False)
 
 
 def test_available_memory_is_a_plausible_number():
     assert 10**7 < available_memory() < 10**14
+
+
+def test_a_failure_of_lapack_is_said(monkeypatch):
+    monkeypatch.setattr("llpe.solvers.dsyevd", lambda matrix, **options: (matrix[0], matrix, 3))
+    with pytest.raises(SpectrumError, match=r"LAPACK did not converge on a component of 12 nodes \(dsyevd: 3\)"):
+        full_spectrum(tiny("grid"), cache=False)
 
 
 def test_failure_to_converge_is_said_with_its_cause(monkeypatch):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -54,13 +58,23 @@ def test_prepare_does_what_the_encoding_does(name: str) -> None:
     torch.testing.assert_close(encoding(out), encoding(direct))  # BLAS rounds by where in memory a matrix begins
 
 
-def test_prepare_passes_its_cache_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(Prepare, LLPE(4, order=8)),
+        partial(AddLaplacianEigenvectorPE, 2),
+        partial(AddGraphGPSStatistics, k=2),
+    ],
+    ids=["prepare", "eigenvectors", "graphgps"],
+)
+def test_transforms_pass_their_cache_on(make: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLPE_CACHE", str(tmp_path / "default"))
-    Prepare(LLPE(4, order=8), cache=False)(tiny("ring"))
+    make(cache=False)(connected())
+    make()(tiny("ring"))  # computed sooner than read
     assert not list(tmp_path.iterdir())
-    Prepare(LLPE(4, order=8), cache=Cache(tmp_path / "given"))(tiny("ring"))
+    make(cache=Cache(tmp_path / "given"))(connected())
     assert [path.name for path in tmp_path.iterdir()] == ["given"]
-    Prepare(LLPE(4, order=8))(tiny("ring"))
+    make()(connected())
     assert (tmp_path / "default").is_dir()
 
 
@@ -136,7 +150,11 @@ def test_the_repr_of_prepare_shows_every_argument(name: str) -> None:
         ("llpe-ends", {"k": 3}),
         ("llpe-minmax", {"seed": 1}),
         ("llpe-probes", {"probes": 2}),
-        ("llpe", {"start": "heat"}),
+        ("llpe", {"start": "uniform"}),
+        ("llpe", {"directions": 2}),
+        ("llpe", {"size": 1.0}),
+        ("llpe", {"frozen": True}),
+        ("llpe-invariant", {"filters": 2}),
         ("llpe", {"l1": 0.1}),
         ("llpe", {"l2": 0.1}),
         ("llpe", {"seed": 1}),
@@ -160,16 +178,20 @@ def test_the_cache_is_in_the_repr_of_prepare(tmp_path: Path) -> None:
     [
         (
             AddLaplacianEigenvectorPE(3),
-            "AddLaplacianEigenvectorPE(k=3, attr_name='laplacian_eigenvector_pe', is_undirected=False, seed=0)",
+            "AddLaplacianEigenvectorPE(k=3, attr_name='laplacian_eigenvector_pe', is_undirected=False, seed=0, "
+            "cache=True)",
         ),
         (
-            AddLaplacianEigenvectorPE(4, None, True, seed=2),
-            "AddLaplacianEigenvectorPE(k=4, attr_name=None, is_undirected=True, seed=2)",
+            AddLaplacianEigenvectorPE(4, None, True, seed=2, cache=False),
+            "AddLaplacianEigenvectorPE(k=4, attr_name=None, is_undirected=True, seed=2, cache=False)",
         ),
         (AddRandomWalkPE(3), "AddRandomWalkPE(walk_length=3, attr_name='random_walk_pe')"),
         (AddRandomWalkPE(4, attr_name="pe"), "AddRandomWalkPE(walk_length=4, attr_name='pe')"),
-        (AddGraphGPSStatistics(k=2), "AddGraphGPSStatistics(k=2, steps=None, seed=0)"),
-        (AddGraphGPSStatistics(steps=5, seed=1), "AddGraphGPSStatistics(k=None, steps=5, seed=1)"),
+        (AddGraphGPSStatistics(k=2), "AddGraphGPSStatistics(k=2, steps=None, seed=0, cache=True)"),
+        (
+            AddGraphGPSStatistics(steps=5, seed=1, cache=False),
+            "AddGraphGPSStatistics(k=None, steps=5, seed=1, cache=False)",
+        ),
     ],
 )
 def test_the_repr_shows_every_argument(transform: BaseTransform, text: str) -> None:
@@ -298,6 +320,32 @@ def test_returns_see_weights_and_parallel_edges() -> None:
         assert out.tolist() == [[0, 1, 0, 1], [0, 0.75, 0, 0.75], [0, 0.25, 0, 0.25]]
 
 
+def test_returns_on_the_graph_of_pygs_issue_10098_are_probabilities() -> None:
+    """Weights below 1 and parallel edges: there PyG 2.8.1 has 22252 for a probability."""
+    torch.manual_seed(42)
+    edges, weight = torch.randint(0, 100, (2, 1000)), torch.rand(1000)
+    assert edges.unique(dim=1).size(1) < 1000
+    data = Data(x=torch.rand(100, 3), edge_index=edges, edge_weight=weight)
+    pe = AddRandomWalkPE(walk_length=20)(data).random_walk_pe
+    step = torch.zeros(100, 100, dtype=torch.float64).index_put_(tuple(edges), weight.double(), accumulate=True)
+    step /= step.sum(dim=1, keepdim=True)
+    expected = torch.stack([torch.linalg.matrix_power(step, m).diagonal() for m in range(1, 21)], dim=1)
+    torch.testing.assert_close(pe.double(), expected, rtol=0, atol=1e-6)
+    assert float(pe.min()) >= 0
+    assert float(pe.max()) == pytest.approx(0.287, abs=5e-4)
+
+
+def test_eigenvectors_of_the_graph_of_pygs_issue_10098_are_eigenvectors() -> None:
+    torch.manual_seed(42)
+    edges, weight = torch.randint(0, 100, (2, 1000)), torch.rand(1000)
+    data = Data(edge_index=edges, edge_weight=weight, num_nodes=100)
+    with pytest.warns(GraphWarning, match="their weights added.*one-way edges undirected"):
+        pe = AddLaplacianEigenvectorPE(4)(data).laplacian_eigenvector_pe.double()
+    operator = torch.from_numpy(laplacian(Graph.from_data(data, warn=False)).toarray())
+    values = (pe * (operator @ pe)).sum(dim=0)
+    torch.testing.assert_close(operator @ pe, pe * values, rtol=0, atol=1e-6)
+
+
 # --- beyond PyG ------------------------------------------------------------------------------------------------------
 
 
@@ -311,6 +359,34 @@ def test_eigenvectors_are_the_same_every_time_and_leave_the_generator_alone() ->
         assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(columns[0], columns[1])
     assert torch.equal(columns[0], columns[2])
+
+
+def test_eigenvectors_are_the_same_in_every_process() -> None:
+    """PyG's issue 7499: a graph above its dense limit, one solved densely here, and one that is iterated."""
+    code = """
+import sys, hashlib, torch
+from torch_geometric.data import Data
+from llpe import AddLaplacianEigenvectorPE
+for n in (23, 180, 700):
+    half = torch.randint(n, (2, 2 * n), generator=torch.Generator().manual_seed(0))
+    half = torch.cat([half[:, half[0] != half[1]], torch.stack([torch.arange(n - 1), torch.arange(1, n)])], dim=1)
+    data = Data(edge_index=torch.cat([half, half.flip(0)], dim=1).unique(dim=1), num_nodes=n)
+    one, two = (AddLaplacianEigenvectorPE(8, cache=False)(data).laplacian_eigenvector_pe for _ in range(2))
+    assert torch.equal(one, two)
+    print(hashlib.sha256(one.numpy().tobytes()).hexdigest())
+"""
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": str(number)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for number in range(2)
+    ]
+    assert said[0] == said[1]
+    assert len(said[0].split()) == 3
 
 
 def test_the_seed_chooses_the_signs() -> None:
@@ -426,7 +502,7 @@ def test_a_bad_seed_is_refused(transform: type[BaseTransform], wrong: object) ->
 
 
 def test_an_unknown_argument_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"arguments must be k, attr_name, is_undirected, seed, got dim, sigma"):
+    with pytest.raises(ValueError, match=r"arguments must be k, attr_name, is_undirected, seed, cache, got dim, sigma"):
         AddLaplacianEigenvectorPE(k=2, sigma=0, dim=3)
 
 

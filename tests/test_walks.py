@@ -12,6 +12,8 @@ from llpe import walks
 from llpe.graph import TINY, Graph, tiny
 from llpe.walks import return_probabilities
 
+pytestmark = pytest.mark.usefixtures("dense_and_sparse")
+
 
 def naive(adjacency: sp.csr_array, steps: int) -> Tensor:
     """diag(P^m) with P = D⁻¹A in float64; the row of a node without edges is zero."""
@@ -94,6 +96,7 @@ def test_a_block_is_never_wider_than_its_limit(monkeypatch: pytest.MonkeyPatch) 
         widths.append(size)
         return make_zeros(*size)
 
+    monkeypatch.setattr(walks, "SMALL", 0)
     monkeypatch.setattr(walks, "FEWEST", 1)
     monkeypatch.setattr(walks, "BLOCK_ENTRIES", 10 * n + 3)
     monkeypatch.setattr(torch, "zeros", zeros)

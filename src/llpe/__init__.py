@@ -2,8 +2,8 @@
 
 A graph becomes a spectrum, a spectrum becomes an encoding, an encoding feeds a model.
 
-* the encodings: :class:`LLPE`, :class:`ProbeLLPE` and their baselines, or by name :func:`make_encoding`; side by side
-  :class:`Concat`
+* the encodings: :class:`LLPE`, :class:`ProbeLLPE`, :class:`InvariantLLPE` and their baselines, or by name
+  :func:`make_encoding`; side by side :class:`Concat`
 * without anything learned: :func:`laplacian_eigenvectors`, :func:`random_walk_return`, :func:`filtered_probes`
 * in a PyG pipeline: :class:`Prepare`, :class:`AddLaplacianEigenvectorPE`, :class:`AddRandomWalkPE`
 * the spectrum itself: :func:`full_spectrum`, :func:`end_spectrum`, :func:`probe_features`
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llpe.cache import Cache, CacheWarning
-    from llpe.encodings import LLPE, Concat, Encoding, ProbeLLPE, make_encoding
+    from llpe.encodings import LLPE, Concat, Encoding, InvariantLLPE, ProbeLLPE, make_encoding
     from llpe.functional import filtered_probes, laplacian_eigenvectors, random_walk_return
     from llpe.graph import (
         Graph,
@@ -49,6 +49,7 @@ __all__ = [
     "Encoding",
     "Graph",
     "GraphWarning",
+    "InvariantLLPE",
     "Prepare",
     "ProbeLLPE",
     "Spectrum",
@@ -69,7 +70,7 @@ __all__ = [
 
 _HOME = {
     "cache": ("Cache", "CacheWarning"),
-    "encodings": ("LLPE", "Concat", "Encoding", "ProbeLLPE", "make_encoding"),
+    "encodings": ("LLPE", "Concat", "Encoding", "InvariantLLPE", "ProbeLLPE", "make_encoding"),
     "functional": ("filtered_probes", "laplacian_eigenvectors", "random_walk_return"),
     "graph": (
         "Graph",

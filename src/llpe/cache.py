@@ -1,11 +1,12 @@
 """Results on disk: keyed by every input, checksummed, safe for many processes, limited in size.
 
 An entry is one safetensors file. Its name is the hash of its key, so that a changed argument or graph is another
-entry; its header carries the key, a few facts about the result, and the checksum of the tensors. Writing is
-atomic, and a lock per entry lets one process compute while the others wait for it.
+entry; its header carries the key, a few facts about the result, and the checksum of all three. Writing is atomic, and
+a lock lets one process compute while the others wait for it. Of a graph of up to ``SMALL`` nodes nothing is kept: it
+is computed almost as soon as it is read, and sooner than it is written.
 
 ``LLPE_CACHE`` moves the folder (default: ``llpe`` in the user's cache folder); ``LLPE_CACHE_GB`` is its size
-limit (default 10). The entries that were not used for longest leave first.
+limit (default 10). Where it is passed, the entries that were not used for longest leave, down to nine tenths of it.
 """
 
 from __future__ import annotations
@@ -26,9 +27,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from llpe.graph import SMALL, Graph
+
 # What reading a damaged or foreign file raises; torch says RuntimeError for one that is deleted while it is opened.
 UNREADABLE = (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError)
-FORMAT = 1  # raise when the meaning of stored results changes: older entries are then no longer found
+FORMAT = 2  # raise when the meaning of stored results changes: older entries are then no longer found
+LOCKS = 64  # files for each kind of result, shared by its entries: no more of them however many entries come and go
+ROOM = 0.9  # of the limit that is left filled where it was passed, so that not every write has to make room
 
 
 class CacheWarning(UserWarning):
@@ -75,7 +80,7 @@ class Cache:
         if found is not None:
             return found
         try:
-            lock = self._lock(path.name)
+            lock = self._lock(kind, path.stem)
         except OSError as error:
             self._complain(path, error)
             return compute()
@@ -84,9 +89,9 @@ class Cache:
             if found is not None:
                 return found
             result = compute()
-            self._write(path, text, result)
+            size = self._write(path, text, result)
         try:
-            self._evict(keep=path)
+            self._account(size, keep=path)
         except OSError as error:
             message = f"could not tidy {self.folder} ({error}); it may be above its limit of {self.limit / 1e9:g} GB."
             warnings.warn(message, CacheWarning, stacklevel=2)
@@ -111,10 +116,16 @@ class Cache:
             path.unlink(missing_ok=True)
         return len(paths)
 
-    def _lock(self, name: str) -> AcquireReturnProxy:
+    def _lock(self, kind: str, name: str) -> AcquireReturnProxy:
+        """Holds one of the ``LOCKS`` files of this kind.
+
+        They stay: a lock file that is removed can be held by two at once. Entries that share one wait for each other,
+        which is why a result may ask for others of another kind only (an encoding for a spectrum): no circle of
+        waiting can close.
+        """
         folder = self.folder / "locks"
         folder.mkdir(parents=True, exist_ok=True)
-        return FileLock(folder / f"{name}.lock").acquire()
+        return FileLock(folder / f"{kind}-{int(name[-8:], 16) % LOCKS}.lock").acquire()
 
     def _read(self, path: Path, text: str, *, warn: bool = True) -> Result | None:
         try:
@@ -123,7 +134,7 @@ class Cache:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             if header["key"] != text:
                 raise ValueError("its key is another one")
-            if header["checksum"] != _checksum(tensors):
+            if header["checksum"] != _checksum(text, header["facts"], tensors):
                 raise ValueError("its checksum does not match")
             with contextlib.suppress(OSError):  # a folder that others own, or another process has just deleted it
                 os.utime(path)
@@ -136,18 +147,26 @@ class Cache:
                 warnings.warn(message, CacheWarning, stacklevel=3)
             return None
 
-    def _write(self, path: Path, text: str, result: Result) -> None:
+    def _write(self, path: Path, text: str, result: Result) -> int:
+        """Writes the entry and returns its bytes, 0 if it could not be kept."""
         tensors = {name: tensor.contiguous() for name, tensor in result.tensors.items()}
         size = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
         partial = path.with_suffix(f".{os.getpid()}.partial")
         try:
             self._check_size(size)
-            header = {"key": text, "checksum": _checksum(tensors), "facts": json.dumps(result.facts)}
+            facts = json.dumps(result.facts)
+            header = {"key": text, "facts": facts, "checksum": _checksum(text, facts, tensors)}
+            partial.touch()
+            mode = partial.stat().st_mode  # what the user's umask allows; safetensors allows the owner only
             save_file(tensors, partial, metadata=header)
-            self._check_size(partial.stat().st_size)  # the header counts too
+            partial.chmod(mode)
+            size = partial.stat().st_size  # the header counts too
+            self._check_size(size)
             os.replace(partial, path)
+            return size
         except (OSError, SafetensorError) as error:
             self._complain(path, error)
+            return 0
         finally:
             partial.unlink(missing_ok=True)
 
@@ -155,20 +174,36 @@ class Cache:
         if size > self.limit:
             raise OSError(f"its {size / 1e9:.2g} GB are above the limit of {self.limit / 1e9:g} GB")
 
-    def _evict(self, keep: Path) -> None:
-        with FileLock(self.folder / "locks" / "evict.lock"):
-            used = []
-            for path in self.folder.glob("*.safetensors"):
-                try:
-                    status = path.stat()
-                except FileNotFoundError:
-                    continue
+    def _account(self, size: int, keep: Path) -> None:
+        """Counts a written entry, and makes room where the limit is passed.
+
+        The bytes of all entries are in a file that every process adds to, so the folder is looked through only when
+        the limit may be passed (the sum is above it or cannot be read), which sets the sum right.
+        """
+        count = self.folder / "locks" / "bytes"
+        with FileLock(count.with_suffix(".lock")):
+            try:
+                total = int(count.read_text()) + size
+            except (OSError, ValueError):
+                total = self.limit + 1
+            if total > self.limit:
+                total = self._evict(keep)
+            count.write_text(str(total))
+
+    def _evict(self, keep: Path) -> int:
+        """Deletes what was not used for longest if there is more than the limit; returns the bytes that are left."""
+        used = []
+        for path in self.folder.glob("*.safetensors"):
+            with contextlib.suppress(FileNotFoundError):
+                status = path.stat()
                 used.append((path != keep, -status.st_mtime, path, status.st_size))
-            total = 0
-            for _, _, path, size in sorted(used):
-                total += size
-                if total > self.limit:
-                    path.unlink(missing_ok=True)
+        total = sum(size for *_, size in used)
+        most = ROOM * self.limit if total > self.limit else self.limit
+        for kept, _, path, size in sorted(used, reverse=True):
+            if total > most and kept:
+                path.unlink(missing_ok=True)
+                total -= size
+        return total
 
     def _complain(self, path: Path, reason: object) -> None:
         warnings.warn(
@@ -192,17 +227,25 @@ def default_cache() -> Cache:
     return Cache(os.environ.get("LLPE_CACHE") or Path(home) / "llpe", limit)
 
 
-def fetch(kind: str, key: dict[str, Any], compute: Callable[[], Result], *, cache: bool | Cache = True) -> Result:
-    """:meth:`Cache.fetch` on the given cache, the default one (``True``), or none (``False``)."""
-    if cache is False:
-        return compute()
+def fetch(
+    kind: str,
+    graph: Graph,
+    arguments: dict[str, Any],
+    compute: Callable[[], Result],
+    *,
+    cache: bool | Cache = True,
+) -> Result:
+    """What a graph has under these arguments, from the given cache, the default one (``True``), or none (``False``)."""
     if not isinstance(cache, bool | Cache):
         raise ValueError(f"`cache` must be True, False or an llpe.Cache, got {cache!r}. Pass Cache(folder).")
+    if cache is False or graph.num_nodes <= SMALL:
+        return compute()
+    key = {"graph": graph.fingerprint, **arguments}
     return (default_cache() if cache is True else cache).fetch(kind, key, compute)
 
 
-def _checksum(tensors: dict[str, Tensor]) -> str:
-    digest = hashlib.sha256()
+def _checksum(key: str, facts: str, tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256(json.dumps([key, facts]).encode())
     for name in sorted(tensors):
         tensor = tensors[name]
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())

@@ -2,7 +2,7 @@
 
 With λ̃ = λ − 1 ∈ [−1, 1], T_0 = 1, T_1 = x and T_{m+1} = 2x·T_m − T_{m−1}. A series of ``order`` M has the terms
 m = 0 … M−1. The recurrence is used instead of cos(m·arccos x), which is NaN as soon as an eigenvalue rounds outside
-[−1, 1], and it serves numbers and operators alike.
+[−1, 1]. For numbers it goes in strides, T_{k+j} = 2·T_k·T_j − T_{k−j}, each of which doubles the terms.
 
 NOTE[PAPER]: the paper sums m = 0 … M and leaves "normalised eigenvalues" open; the authors' code keeps m < M and
 min-max scales the eigenvalues of each graph. Here λ̃ = λ − 1 always, so that Θ means the same filter on every graph.
@@ -19,7 +19,7 @@ from torch import Tensor
 
 
 def basis(values: Tensor, order: int) -> Tensor:
-    """T_m(λ − 1) for every λ in ``values`` (any shape …), shape (…, order).
+    """T_m(λ − 1) for every λ in ``values`` (any shape …), shape (…, order), computed in float64.
 
     Example:
         >>> basis(torch.tensor([0.0, 1.0, 2.0]), 3)
@@ -28,8 +28,13 @@ def basis(values: Tensor, order: int) -> Tensor:
                 [ 1.,  1.,  1.]])
     """
     check_order(order)
-    x = values - 1
-    return torch.stack(list(recurrence(lambda term: x * term, torch.ones_like(x), order)), dim=-1)
+    x = values.double() - 1
+    out = torch.stack([torch.ones_like(x), x], dim=-1)[..., :order]
+    while (k := out.size(-1) - 1) < order - 1:
+        j = min(k, order - 1 - k)
+        more = 2 * out[..., k:] * out[..., 1 : j + 1] - out[..., k - j : k].flip(-1)
+        out = torch.cat([out, more], dim=-1)
+    return out.to(values.dtype)
 
 
 def recurrence(apply: Callable[[Tensor], Tensor], start: Tensor, order: int) -> Iterator[Tensor]:

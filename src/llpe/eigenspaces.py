@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.lapack import dgeqrf, dorgqr
 
 from llpe.probes import draw
 from llpe.solvers import Pairs
+
+BLOCK = 64  # columns that LAPACK may work on at once
 
 
 class Pool:
@@ -17,23 +18,28 @@ class Pool:
     def __init__(self, parts: list[tuple[np.ndarray, Pairs]], num_nodes: int, tolerance: float) -> None:
         self.parts, self.num_nodes = parts, num_nodes
         values = np.concatenate([pairs.values for _, pairs in parts])
-        part = np.concatenate([np.full(pairs.values.size, i) for i, (_, pairs) in enumerate(parts)])
-        column = np.concatenate([np.arange(pairs.values.size) for _, pairs in parts])
-        order = np.argsort(values, kind="stable")
-        self.values, self.part, self.column = values[order], part[order], column[order]
-        self.spaces = np.concatenate([[0], np.cumsum(np.diff(self.values) > tolerance)])
+        order = values.argsort(kind="stable")
+        self.values = values[order]
+        self.part, self.column = np.zeros(order.size, dtype=np.int64), order
+        if len(parts) > 1:
+            counts = [pairs.values.size for _, pairs in parts]
+            self.part = np.repeat(np.arange(len(parts)), counts)[order]
+            before = np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.int64)
+            self.column = order - before[self.part]
+        self.spaces = numbered(self.values, tolerance)
+        self.sizes = np.bincount(self.spaces)
         self.tolerance = tolerance
 
     def choose(self, low: int, high: int) -> tuple[np.ndarray, list[str]]:
         """Positions of the wanted pairs, and what was cut."""
         total = self.values.size
-        chosen = np.concatenate([np.arange(low), np.arange(total - high, total)])
-        cut = []
-        for space in np.unique(self.spaces[chosen]):
-            kept, all_of_it = int((self.spaces[chosen] == space).sum()), int((self.spaces == space).sum())
-            if kept < all_of_it:
-                value = self.values[self.spaces == space][0]
-                cut.append(f"the eigenspace of {value:.6g} has dimension {all_of_it}, of which {kept} are kept")
+        chosen = np.concatenate([np.arange(low), np.arange(total - high, total)]) if high else np.arange(low)
+        kept = np.bincount(self.spaces[chosen], minlength=self.sizes.size)
+        cut = [
+            f"the eigenspace of {self.values[self.spaces == space][0]:.6g} has dimension {self.sizes[space]}, "
+            f"of which {kept[space]} are kept"
+            for space in np.flatnonzero((kept > 0) & (kept < self.sizes))
+        ]
         return chosen, cut
 
     def covers(self, low: int, high: int, iterated: list[int]) -> bool:
@@ -51,44 +57,38 @@ class Pool:
 
     def vectors(self, chosen: np.ndarray, trivial: np.ndarray | None, seed: int) -> np.ndarray:
         """The chosen eigenvectors in the convention of this module, shape (num_nodes, len(chosen))."""
-        sizes = np.bincount(self.spaces)
-        single = np.flatnonzero(sizes[self.spaces[chosen]] == 1)
-        out = self._simple(chosen, single, draw(self.num_nodes, 1, seed)[:, 0].astype(np.float64))
-        for where, members in self._repeated(chosen, sizes):
-            basis = self._sparse(members)
+        out = self._signed(chosen, draw(self.num_nodes, 1, seed)[:, 0].astype(np.float64))
+        spaces = self.spaces[chosen]
+        for space in np.flatnonzero((self.sizes > 1) & (np.bincount(spaces, minlength=self.sizes.size) > 0)):
+            where, members = np.flatnonzero(spaces == space), np.flatnonzero(self.spaces == space)
+            basis = self._basis(members)
             probes = draw(self.num_nodes, where.size, seed).astype(np.float64)
             if trivial is not None and abs(self.values[members[0]]) <= self.tolerance:
                 probes = np.column_stack([trivial, probes[:, :-1]])
-            rotation, upper = np.linalg.qr(basis.T @ probes)
-            signs = np.where(np.diag(upper) < 0, -1.0, 1.0)
-            out[:, where] = basis @ (rotation * signs)
-        if trivial is not None and chosen.size and chosen[0] == 0 and sizes[0] == 1:
+            out[:, where] = basis @ _orthonormal(basis.T @ probes)
+        if trivial is not None and chosen.size and chosen[0] == 0 and self.sizes[0] == 1:
             out[:, 0] = trivial
         return out
 
-    def _simple(self, chosen: np.ndarray, single: np.ndarray, probe: np.ndarray) -> np.ndarray:
-        """The eigenvectors of simple eigenvalues, signed; zero columns elsewhere."""
-        positions = chosen[single]
-        whole = self.parts[0][1].vectors if len(self.parts) == 1 else None
-        if whole is not None and single.size == whole.shape[1] == chosen.size:
-            out = whole[:, self.column[positions]]
+    def _signed(self, chosen: np.ndarray, probe: np.ndarray) -> np.ndarray:
+        """The chosen eigenvectors, signed; of repeated eigenvalues anything."""
+        if len(self.parts) == 1:
+            out = self.parts[0][1].vectors[:, self.column[chosen]]
         else:
             out = np.zeros((self.num_nodes, chosen.size))
-            for index in np.unique(self.part[positions]):
+            single = np.flatnonzero(self.sizes[self.spaces[chosen]] == 1)
+            part = self.part[chosen[single]]
+            for index in np.unique(part):
                 nodes, pairs = self.parts[index]
-                mine = self.part[positions] == index
-                out[np.ix_(nodes, single[mine])] = pairs.vectors[:, self.column[positions[mine]]]
+                mine = single[part == index]
+                out[np.ix_(nodes, mine)] = pairs.vectors[:, self.column[chosen[mine]]]
         out *= np.where(probe @ out < 0, -1.0, 1.0)
         return out
 
-    def _repeated(self, chosen: np.ndarray, sizes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(columns of the output, positions in the pool) of each eigenspace of dimension two and more."""
-        spaces = self.spaces[chosen]
-        for space in np.unique(spaces[sizes[spaces] > 1]):
-            yield np.flatnonzero(spaces == space), np.flatnonzero(self.spaces == space)
-
-    def _sparse(self, positions: np.ndarray) -> sp.csc_array:
-        """The eigenvectors at these positions as a sparse matrix: each lives on one component only."""
+    def _basis(self, positions: np.ndarray) -> np.ndarray | sp.csc_array:
+        """The eigenvectors at these positions; as a sparse matrix where each lives on one component only."""
+        if len(self.parts) == 1:
+            return self.parts[0][1].vectors[:, self.column[positions]]
         rows, columns, entries = [], [], []
         for out_column, position in enumerate(positions):
             nodes, pairs = self.parts[self.part[position]]
@@ -97,3 +97,17 @@ class Pool:
             entries.append(pairs.vectors[:, self.column[position]])
         triple = (np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns)))
         return sp.csc_array(triple, shape=(self.num_nodes, positions.size))
+
+
+def _orthonormal(columns: np.ndarray) -> np.ndarray:
+    """Gram–Schmidt of the columns, by LAPACK's reflections: NumPy's QR takes far longer to call on a few."""
+    upper, scale, *_ = dgeqrf(columns, lwork=BLOCK * columns.shape[1])
+    rotation, *_ = dorgqr(upper, scale, lwork=BLOCK * columns.shape[1])
+    return rotation * np.where(upper.diagonal() < 0, -1.0, 1.0)
+
+
+def numbered(values: np.ndarray, tolerance: float) -> np.ndarray:
+    """The number of the group of each of these ascending values, where a step above ``tolerance`` begins a new one."""
+    out = np.zeros(values.size, dtype=np.int64)
+    (values[1:] - values[:-1] > tolerance).cumsum(out=out[1:])
+    return out

@@ -1,7 +1,7 @@
 """Banks of filters to start from, as Chebyshev coefficients: low and high passes, soft or sharp.
 
 Half of a bank are low passes, the other half their mirror images λ → 2 − λ. White noise through a random filter is
-still noise; through these it shows the two ends of the spectrum from the first step.
+still noise; through these it shows the two ends of the spectrum from the first step. Also the scale of what they give.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from torch import Tensor
 
 from llpe import chebyshev
 
+MOST = 128  # signals, unless said otherwise
+FAINT = 1e-10  # of a signal's energy: a row that a filter leaves less of is rounding error, and stays small
+NOTHING = 1e-20  # keeps a row of zeros from 0/0
 LONGEST = 32.0  # time of the heat kernel; far longer ones smooth away all but components and the largest clusters
 
 
@@ -56,3 +59,36 @@ def _mirrored(low: Tensor, filters: int) -> Tensor:
 
 
 BANKS: dict[str, Callable[[int, int], Tensor]] = {"heat": heat_bank, "step": step_bank}
+
+
+def count_signals(name: str, signals: int | None, dim: int, default: int | None = None) -> int:
+    """How many signals an encoding of ``dim`` columns has: as given, else the most up to ``MOST`` that divide dim."""
+    if signals is None:
+        signals = default or max(count for count in range(1, min(dim, MOST) + 1) if dim % count == 0)
+    if not isinstance(signals, int) or isinstance(signals, bool) or signals < 1:
+        raise ValueError(f"`{name}` must be an integer of at least 1, got {signals!r}.")
+    if dim % signals:
+        raise ValueError(
+            f"`dim` must be {name} × filters, a multiple of {name}={signals}, got {dim}. "
+            f"Take dim={signals}, {2 * signals}, … or another number of {name}."
+        )
+    return signals
+
+
+def to_unit_rows(filtered: Tensor, coefficients: Tensor, signals: Tensor) -> Tensor:
+    """What scales each row of ``filtered``, one number for each signal, to mean square 1: shape (rows, 1, filters).
+
+    Args:
+        filtered: signals through filters, shape (rows, signals, filters).
+        coefficients: those of the filters, shape (order, filters).
+        signals: as they were before, shape (rows, signals, 1).
+    """
+    faint = FAINT * coefficients.detach().abs().sum(dim=0) ** 2 * signals.square().mean(dim=1, keepdim=True)
+    return (filtered.square().mean(dim=1, keepdim=True) + faint + NOTHING).rsqrt()
+
+
+def spread(filtered: Tensor) -> Tensor:
+    """The standard deviation of what each filter gives, at least a tenth of its size, and 1 for nothing: (filters,)."""
+    columns = filtered.flatten(0, -2)
+    found = torch.maximum(columns.std(dim=0, correction=0), 0.1 * columns.square().mean(dim=0).sqrt())
+    return torch.where(found > 0, found, 1.0)

@@ -18,15 +18,13 @@ from torch_geometric.data import Data
 from llpe.cache import Cache
 from llpe.chebyshev import check_order, recurrence
 from llpe.checks import check_choice, check_count, check_seed
-from llpe.filters import BANKS
-from llpe.graph import Graph, GraphLike, as_data, check_data, count_nodes
+from llpe.filters import BANKS, count_signals, spread, to_unit_rows
+from llpe.graph import SMALL, Graph, GraphLike, as_data, check_data
 from llpe.laplacian import Kind, normalised_adjacency
-from llpe.probes import check_probes, draw
+from llpe.probes import draw, without_trivial
 from llpe.sparse import multiply, torch_csr
 from llpe.spectrum import end_spectrum
 from llpe.walks import return_probabilities
-
-FAINT = 1e-12  # mean square below which a row is left as it is
 
 
 def laplacian_eigenvectors(
@@ -92,18 +90,19 @@ def random_walk_return(graph: GraphLike, steps: int) -> Tensor:
 
 
 def filtered_probes(
-    graph: GraphLike, dim: int, *, probes: int = 32, order: int = 64, bank: str = "heat", seed: int = 0
+    graph: GraphLike, dim: int, *, probes: int | None = None, order: int = 16, bank: str = "heat", seed: int = 0
 ) -> Tensor:
     """Random probes through a bank of low and high passes: both ends of the spectrum without an eigenvector.
 
-    What ``LLPE(dim, source="probes", probes=…)`` begins with, before anything is learned, at a fraction of its memory:
-    Σ_m Θ[m, f]·T_m(L̃)S is added up as the terms come. See :mod:`llpe.probes` and :mod:`llpe.filters`.
+    What ``ProbeLLPE(dim, size=1.0, frozen=True)`` gives, at a fraction of its memory: Σ_m C[m, f]·T_m(L̃)S is added up
+    as the terms come. See :mod:`llpe.probes` and :mod:`llpe.filters`.
 
     Args:
         graph: any graph.
         dim: number of columns, probes × filters.
-        probes: how many; what a filter gives a node, one number for each probe, is scaled to mean square 1 (but for a
-            single probe, of which only the sign would be left; its columns have variance 1).
+        probes: how many, by default as many as ``dim``, at most 128. What a filter gives a node, one number for each
+            probe, is scaled to mean square 1 (but for a single probe, of which only the sign would be left; its columns
+            have variance 1).
         order: number of Chebyshev terms of a filter: the sharpest one resolves about 1/order² of the spectrum.
         bank: ``"heat"`` or ``"step"``.
         seed: of the probes.
@@ -118,40 +117,37 @@ def filtered_probes(
         (torch.Size([12, 16]), tensor(1.))
     """
     check_count("dim", dim)
-    check_probes(probes)
+    probes = count_signals("probes", probes, dim)
     check_order(order)
     check_choice("bank", bank, tuple(BANKS))
     check_seed(seed)
-    if dim % probes:
-        raise ValueError(
-            f"`dim` must be probes × filters, a multiple of probes={probes}, got {dim}. Change one of them."
-        )
     view = Graph.from_data(graph)
-    theta = BANKS[bank](order, dim // probes)
+    coefficients = BANKS[bank](order, dim // probes).float()
     operator = torch_csr(-normalised_adjacency(view))  # L̃ = L − I
     start = torch.from_numpy(draw(view.num_nodes, probes, seed))
+    if probes > 1:
+        start = without_trivial(start, view.degree)
     out = torch.zeros(dim // probes, view.num_nodes, probes)
-    for weights, term in zip(theta.tolist(), recurrence(partial(multiply, operator), start, order), strict=True):
+    for weights, term in zip(coefficients.tolist(), recurrence(partial(multiply, operator), start, order), strict=True):
         for column, weight in zip(out, weights, strict=True):
             column.add_(term, alpha=weight)
-    length = torch.linalg.vector_norm(out, dim=(1, 2), keepdim=True) * (out[0].numel() ** -0.5)
-    spread = torch.maximum(out.std(dim=(1, 2), correction=0, keepdim=True), 0.1 * length)
-    out /= torch.where(spread > 0, spread, 1.0)
-    if probes > 1:
-        out *= (out.square().mean(dim=2, keepdim=True) + FAINT).rsqrt()
-    return out.permute(1, 2, 0).flatten(1)
+    filtered = out.permute(1, 2, 0)
+    filtered *= 1 / spread(filtered) if probes == 1 else to_unit_rows(filtered, coefficients, start[..., None])
+    return filtered.flatten(1)
 
 
 def padded(tensor: Tensor, width: int) -> Tensor:
     """The same columns and zeros up to ``width`` of them."""
-    return torch.nn.functional.pad(tensor, (0, width - tensor.size(1)))
+    missing = width - tensor.size(1)
+    return torch.nn.functional.pad(tensor, (0, missing)) if missing else tensor
 
 
-def _as_given(data: Data) -> sp.csr_array:
-    """The weighted adjacency of the edges as they are: parallel edges add up."""
-    check_data(data)
+def _as_given(data: Data) -> np.ndarray | sp.csr_array:
+    """The weighted adjacency of the edges as they are: parallel edges add up. An array for small graphs."""
+    n = check_data(data)
     source, target = data.edge_index.cpu().numpy()
     given = data.edge_weight
-    weight = np.ones(source.size) if given is None else given.detach().cpu().double().numpy().reshape(-1)
-    n = count_nodes(data)
-    return sp.csr_array((weight, (source, target)), shape=(n, n))
+    weight = None if given is None else given.detach().cpu().double().numpy().reshape(-1)
+    if n <= SMALL:
+        return np.bincount(source * n + target, weight, n**2).reshape(n, n).astype(np.float64)
+    return sp.csr_array((np.ones(source.size) if weight is None else weight, (source, target)), shape=(n, n))

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -28,18 +28,24 @@ from torch_geometric.utils import to_edge_index
 if TYPE_CHECKING:
     import networkx
 
+# Nodes up to which a graph is worked on as dense arrays, which take no time to set up, and nothing of it is kept on
+# disk. Its whole spectrum takes 0.2 ms at 32 nodes, 1.5 ms at 128 and 10 ms at 256; reading it back 0.2, 0.3 and
+# 0.5 ms, and a new file takes another millisecond.
+SMALL = 128
+
 
 class GraphWarning(UserWarning):
     """Says how the undirected view of a graph differs from the edges that were given."""
 
 
-@dataclass(frozen=True, eq=False)
 class Graph:
     """The simple undirected view of a graph.
 
-    Attributes:
-        adjacency: symmetric ``csr_array`` (float64, sorted indices, zero diagonal, positive entries).
+    Args:
+        adjacency: symmetric, positive entries, zero diagonal; a ``csr_array`` with sorted indices or, for small graphs,
+            an array, in float64.
         changes: one sentence for each thing that was changed on the way here.
+        features: the node features as they were given, if any; no part of the fingerprint.
 
     Example:
         >>> graph = Graph.from_data(tiny("path"))
@@ -47,8 +53,11 @@ class Graph:
         (5, 4, ())
     """
 
-    adjacency: sp.csr_array
-    changes: tuple[str, ...] = ()
+    def __init__(
+        self, adjacency: sp.csr_array | np.ndarray, changes: tuple[str, ...] = (), features: Tensor | None = None
+    ) -> None:
+        self._given = adjacency
+        self.changes, self.features = changes, features
 
     @classmethod
     def from_data(cls, data: GraphLike, *, warn: bool = True) -> Graph:
@@ -62,50 +71,47 @@ class Graph:
         if isinstance(data, Graph):
             return data
         data = as_data(data)
-        check_data(data)
-        num_nodes = count_nodes(data)
+        num_nodes = check_data(data)
         source, target = data.edge_index.cpu().numpy()
         given = data.edge_weight
-        weight = np.ones(source.size) if given is None else given.detach().cpu().double().numpy().reshape(-1)
+        weight = None if given is None else given.detach().cpu().double().numpy().reshape(-1)
 
         changes = []
-        loops = source == target
-        zero = weight == 0
-        if loops.any():
-            changes.append(f"dropped {int(loops.sum())} self-loops")
-        if zero.any():
-            changes.append(f"dropped {int(zero.sum())} edges of weight 0")
-        keep = ~(loops | zero)
-        directed = sp.coo_array((weight[keep], (source[keep], target[keep])), shape=(num_nodes, num_nodes))
-        merged = directed.tocsr()
-        merged.sum_duplicates()
-        if merged.nnz < directed.nnz:
+        drop = source == target
+        if drop.any():
+            changes.append(f"dropped {int(drop.sum())} self-loops")
+        if weight is not None and not weight.all():
+            changes.append(f"dropped {int((weight == 0).sum())} edges of weight 0")
+            drop |= weight == 0
+        if changes:
+            source, target, weight = source[~drop], target[~drop], None if weight is None else weight[~drop]
+        merge = _merge_dense if num_nodes <= SMALL else _merge_sparse
+        adjacency, duplicates, one_way, unequal = merge(source, target, weight, num_nodes)
+        if duplicates:
             how = "counted once" if given is None else "their weights added"
-            changes.append(f"merged {directed.nnz - merged.nnz} duplicate edges ({how})")
-        if given is None:
-            merged.data[:] = 1.0
-
-        present = merged.copy()
-        present.data = np.ones_like(merged.data)
-        both_ways = present + present.T
-        one_way = int((both_ways.data == 1).sum()) // 2
+            changes.append(f"merged {duplicates} duplicate edges ({how})")
         if one_way:
             changes.append(f"made {one_way} one-way edges undirected")
-        adjacency = sp.csr_array(merged + merged.T)
-        both_ways.sort_indices()
-        adjacency.sort_indices()
-        adjacency.data /= both_ways.data
-        unequal = abs(merged - merged.T).multiply(both_ways == 2).count_nonzero() // 2
         if unequal:
             changes.append(f"took the mean weight of {unequal} edges whose two directions differ")
 
         if changes and warn:
             warnings.warn(f"undirected view of the graph: {'; '.join(changes)}.", GraphWarning, stacklevel=3)
-        return cls(adjacency, tuple(changes))
+        return cls(adjacency, tuple(changes), data.x if isinstance(data.x, Tensor) else None)
+
+    @cached_property
+    def adjacency(self) -> sp.csr_array:
+        """The weights as a symmetric ``csr_array`` (float64, sorted indices, zero diagonal, positive entries)."""
+        return sp.csr_array(self._given) if isinstance(self._given, np.ndarray) else self._given
+
+    @cached_property
+    def dense(self) -> np.ndarray:
+        """The same as an array, shape (num_nodes, num_nodes): for small graphs."""
+        return self._given if isinstance(self._given, np.ndarray) else self._given.toarray()
 
     @property
     def num_nodes(self) -> int:
-        return int(self.adjacency.shape[0])
+        return int(self._given.shape[0])
 
     @property
     def num_edges(self) -> int:
@@ -115,18 +121,35 @@ class Graph:
     @cached_property
     def degree(self) -> np.ndarray:
         """Weighted degrees, shape (num_nodes,)."""
-        return np.asarray(self.adjacency.sum(axis=1)).reshape(-1)
+        return self.dense.sum(axis=1) if self.num_nodes <= SMALL else np.asarray(self.adjacency.sum(axis=1)).reshape(-1)
 
-    @cached_property
+    @property
     def components(self) -> np.ndarray:
         """The connected component of each node, numbered 0, 1, … by first node, shape (num_nodes,)."""
-        _, labels = connected_components(self.adjacency, directed=False)
-        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(first))[inverse]
+        return self._parts[0]
+
+    @property
+    def sides(self) -> np.ndarray:
+        """±1 such that every edge joins opposite signs, 0 in components that are not bipartite, shape (num_nodes,)."""
+        return self._parts[1]
+
+    @cached_property
+    def _parts(self) -> tuple[np.ndarray, np.ndarray]:
+        """``components`` and ``sides``."""
+        if self.num_nodes <= SMALL:
+            rows, columns = self.dense.nonzero()
+            return _search(rows.searchsorted(np.arange(self.num_nodes + 1)).tolist(), columns.tolist())
+        cover = sp.block_array([[None, self.adjacency], [self.adjacency, None]], format="csr")  # each node twice
+        labels = connected_components(cover, directed=False)[1].reshape(2, -1)
+        sides = np.sign(labels[1] - labels[0])  # where a walk of odd length leads back, both are in one part
+        _, first, inverse = np.unique(labels.min(axis=0), return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[inverse], sides
 
     @cached_property
     def component_nodes(self) -> list[np.ndarray]:
         """The nodes of each connected component, ascending."""
+        if not self.components.any():
+            return [np.arange(self.num_nodes)]
         order = np.argsort(self.components, kind="stable")
         return np.split(order, np.flatnonzero(np.diff(self.components[order])) + 1)
 
@@ -144,6 +167,65 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, changes={list(self.changes)})"
+
+
+def _merge_dense(
+    source: np.ndarray, target: np.ndarray, weight: np.ndarray | None, num_nodes: int
+) -> tuple[np.ndarray, int, int, int]:
+    """The undirected adjacency, and how many edges were duplicate, one-way, and unequal in their two directions."""
+    shape, place = (num_nodes, num_nodes), source * num_nodes + target
+    present = np.bincount(place, minlength=num_nodes**2).reshape(shape) > 0
+    duplicates = int(place.size - np.count_nonzero(present))
+    one_way = int(np.count_nonzero(present != present.T)) // 2
+    if weight is None:
+        return (present | present.T).astype(np.float64), duplicates, one_way, 0
+    given = np.bincount(place, weight, num_nodes**2).reshape(shape)
+    both = present & present.T
+    unequal = int(np.count_nonzero(both & (given != given.T))) // 2
+    return (given + given.T) / np.where(both, 2, 1), duplicates, one_way, unequal
+
+
+def _merge_sparse(
+    source: np.ndarray, target: np.ndarray, weight: np.ndarray | None, num_nodes: int
+) -> tuple[sp.csr_array, int, int, int]:
+    """The same without anything of size n×n."""
+    weights = np.ones(source.size) if weight is None else weight
+    merged = sp.coo_array((weights, (source, target)), shape=(num_nodes, num_nodes)).tocsr()
+    merged.sum_duplicates()
+    if weight is None:
+        merged.data[:] = 1.0
+    present = merged.copy()
+    present.data = np.ones_like(merged.data)
+    ways = present + present.T
+    adjacency = sp.csr_array(merged + merged.T)
+    ways.sort_indices()
+    adjacency.sort_indices()
+    adjacency.data /= ways.data
+    unequal = 0 if weight is None else abs(merged - merged.T).multiply(ways == 2).count_nonzero() // 2
+    return adjacency, source.size - merged.nnz, int((ways.data == 1).sum()) // 2, unequal
+
+
+def _search(starts: list[int], neighbours: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """The component and the side of each node, from the rows of the adjacency, one node after another."""
+    component, side = [-1] * (len(starts) - 1), [0] * (len(starts) - 1)
+    number = 0
+    for first, known in enumerate(component):
+        if known >= 0:
+            continue
+        component[first], side[first] = number, 1
+        nodes, bipartite = [first], True
+        for node in nodes:  # grows while it is gone through
+            for other in neighbours[starts[node] : starts[node + 1]]:
+                if component[other] < 0:
+                    component[other], side[other] = number, -side[node]
+                    nodes.append(other)
+                elif side[other] == side[node]:
+                    bipartite = False
+        if not bipartite:
+            for node in nodes:
+                side[node] = 0
+        number += 1
+    return np.array(component), np.array(side)
 
 
 GraphLike: TypeAlias = Union[Graph, Data, tuple[Tensor, int], sp.sparray, sp.spmatrix, "networkx.Graph"]
@@ -167,7 +249,9 @@ def as_data(data: GraphLike) -> Data:
     if isinstance(data, Data):
         return _with_edge_index(data) if data.edge_index is None and "adj_t" in data else data
     if isinstance(data, Graph):
-        return as_data(data.adjacency)
+        out = as_data(data.adjacency)
+        out.x = data.features
+        return out
     if isinstance(data, tuple):
         return _from_pair(data)
     if sp.issparse(data):
@@ -249,8 +333,8 @@ def _check_square(name: str, *shape: int) -> None:
         )
 
 
-def check_data(data: Data) -> None:
-    """Refuses, in words, what is not one homogeneous graph with finite features and usable edges."""
+def check_data(data: Data) -> int:
+    """Refuses, in words, what is not one homogeneous graph with finite features and usable edges; returns its size."""
     if not isinstance(data, Data):
         raise ValueError(
             f"`data` must be a torch_geometric.data.Data, got {type(data).__name__}. "
@@ -275,10 +359,13 @@ def check_data(data: Data) -> None:
     _check_weights(data.edge_weight, edge_index.size(1))
     if isinstance(data.x, Tensor):
         _check_finite("data.x", data.x)
+    return num_nodes
 
 
 def count_nodes(data: Data) -> int:
     """The number of nodes, 0 if nothing tells it."""
+    if isinstance(data.x, Tensor):
+        return int(data.num_nodes or 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyG warns when it infers the number from the edges; that is fine here
         return int(data.num_nodes or 0)
@@ -298,7 +385,7 @@ def _check_pairs(name: str, edge_index: Tensor) -> None:
 
 def _check_range(name: str, edge_index: Tensor, num_nodes: int, instead: str) -> None:
     if edge_index.numel():
-        low, high = int(edge_index.min()), int(edge_index.max())
+        low, high = map(int, edge_index.aminmax())
         if low < 0 or high >= num_nodes:
             missing = low if low < 0 else high
             raise ValueError(f"`{name}` must name nodes 0 … {num_nodes - 1}, got an edge to node {missing}. {instead}")
@@ -328,9 +415,9 @@ def _check_finite(name: str, tensor: Tensor) -> None:
     values = values.coalesce().values() if values.layout == torch.sparse_coo else values
     if not values.is_floating_point() or not values.numel():
         return
-    low, high = torch.aminmax(values)  # NaN passes through; far faster than looking at every entry
-    if not bool(torch.isfinite(low) & torch.isfinite(high)):
-        count = int((~torch.isfinite(values)).sum())
+    if math.isfinite(values.sum()):  # far faster than looking at every entry
+        return
+    if count := int((~torch.isfinite(values)).sum()):  # or the sum was too large a number
         raise ValueError(
             f"`{name}` must be finite, got {count} NaN or infinite entries. Clean or impute them before encoding."
         )

@@ -28,7 +28,7 @@ from torch_geometric.data import Data
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.register import register_config, register_node_encoder
 
-from llpe.encodings import LLPE, ProbeLLPE, make_encoding
+from llpe.encodings import LLPE, InvariantLLPE, ProbeLLPE, make_encoding
 
 if cfg is None:
     raise ImportError("`llpe.graphgym` must have GraphGym's own requirements: pip install 'llpe[graphgym]'.")
@@ -39,8 +39,8 @@ def add_llpe_options(config: Any) -> None:
     """The ``llpe`` section of a GraphGym config: a name, and its options; null is the option's default."""
     from yacs.config import CfgNode
 
-    known = {*inspect.signature(LLPE).parameters, *inspect.signature(ProbeLLPE).parameters} - {"l1", "l2"}
-    config.llpe = CfgNode({"name": LLPE.name} | dict.fromkeys(sorted(known)))
+    known = {name for kind in (LLPE, ProbeLLPE, InvariantLLPE) for name in inspect.signature(kind).parameters}
+    config.llpe = CfgNode({"name": LLPE.name} | dict.fromkeys(sorted(known - {"l1", "l2"})))
 
 
 if "llpe" not in cfg:  # GraphGym filled its config when it was imported, before this module could register

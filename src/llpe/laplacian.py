@@ -12,11 +12,11 @@ eigenvalue of a component exactly when the component is bipartite, with a known 
 
 from __future__ import annotations
 
+import math
 from typing import Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order
 
 from llpe.graph import Graph
 
@@ -30,9 +30,9 @@ def check_kind(kind: str) -> None:
 
 def inverse_sqrt(degree: np.ndarray) -> np.ndarray:
     """d^(−1/2), and 0 where d = 0."""
-    out = np.zeros_like(degree, dtype=np.float64)
-    np.power(degree, -0.5, out=out, where=degree > 0)
-    return out
+    if degree.all():
+        return degree**-0.5
+    return np.where(degree > 0, degree, np.inf) ** -0.5
 
 
 def normalised_adjacency(graph: Graph) -> sp.csr_array:
@@ -61,6 +61,24 @@ def laplacian(graph: Graph, kind: Kind = "sym") -> sp.csr_array:
     return sp.csr_array(identity - sp.diags_array(inverse_sqrt(graph.degree) ** 2) @ graph.adjacency)
 
 
+def dense_laplacian(graph: Graph, kind: Kind = "sym") -> np.ndarray:
+    """The same as an array: for small graphs.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> dense_laplacian(Graph.from_data(tiny("path")), "comb")[1, :3]
+        array([-1.,  2., -1.])
+    """
+    check_kind(kind)
+    if kind == "comb":
+        out = -graph.dense
+    else:
+        scale = inverse_sqrt(graph.degree)
+        out = graph.dense * (-scale[:, None] * scale if kind == "sym" else -(scale**2)[:, None])
+    out.flat[:: len(out) + 1] = graph.degree if kind == "comb" else 1.0
+    return out
+
+
 def centre(graph: Graph, kind: Kind) -> float:
     """Half of an upper bound of the spectrum: where the Chebyshev variable is zero."""
     if kind != "comb":
@@ -77,27 +95,12 @@ def trivial_vector(graph: Graph, kind: Kind) -> np.ndarray | None:
     For ``rw`` this is the vector of the ``sym`` problem, like every vector before the final D^(−1/2).
     """
     vector = np.ones(graph.num_nodes) if kind == "comb" else np.sqrt(graph.degree)
-    norm = np.linalg.norm(vector)
+    norm = math.sqrt(vector @ vector)
     return vector / norm if norm > 0 else None
 
 
-def known_pairs(adjacency: sp.csr_array, degree: np.ndarray, kind: Kind) -> list[tuple[float, np.ndarray]]:
+def known_pairs(degree: np.ndarray, sides: np.ndarray, kind: Kind) -> list[tuple[float, np.ndarray]]:
     """The eigenpairs of one connected component (of two or more nodes) that need no solver."""
     root = np.ones(degree.size) if kind == "comb" else np.sqrt(degree)
-    root = root / np.linalg.norm(root)
-    pairs = [(0.0, root)]
-    side = _two_colouring(adjacency) if kind != "comb" else None
-    if side is not None:
-        pairs.append((2.0, root * side))
-    return pairs
-
-
-def _two_colouring(adjacency: sp.csr_array) -> np.ndarray | None:
-    """±1 such that every edge joins opposite signs, or None if the connected graph is not bipartite."""
-    order, parent = breadth_first_order(adjacency, 0, directed=False)
-    depth = np.zeros(order.size, dtype=np.int64)
-    for node in order[1:]:
-        depth[node] = depth[parent[node]] + 1
-    side = 1.0 - 2.0 * (depth % 2)
-    edges = adjacency.tocoo()
-    return side if bool(np.all(side[edges.row] != side[edges.col])) else None
+    root /= math.sqrt(root @ root)
+    return [(0.0, root)] if kind == "comb" or not sides[0] else [(0.0, root), (2.0, root * sides)]

@@ -9,6 +9,8 @@ import os
 import sys
 from pathlib import Path
 
+ALWAYS = 10**7  # bytes that are taken to be there: asking the system takes longer than small work does
+
 
 class SpectrumError(RuntimeError):
     """An eigenvalue computation that cannot be done or did not succeed."""
@@ -54,8 +56,7 @@ def forget_peak() -> None:
 
 def require_memory(needed: int, what: str, instead: str) -> None:
     """Refuses work that would not fit in memory, before it starts."""
-    free = available_memory()
-    if needed > free:
+    if needed > ALWAYS and needed > (free := available_memory()):
         raise SpectrumError(
             f"{what} needs about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free. {instead}"
         )

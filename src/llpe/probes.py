@@ -11,14 +11,14 @@ O(order · probes · edges) time, and nothing of size n×n. The same products gi
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from llpe.chebyshev import check_order, recurrence
-from llpe.graph import Graph, GraphLike
+from llpe.graph import SMALL, Graph, GraphLike
 from llpe.laplacian import normalised_adjacency
 from llpe.sparse import multiply, torch_csr
 
@@ -31,11 +31,18 @@ def draw(num_nodes: int, count: int, seed: int, *, first: int = 0) -> np.ndarray
 
     Each probe has a stream of its own, so a probe does not depend on how many are drawn or in which blocks.
     """
+    probe = _small_probe if num_nodes <= SMALL else _probe
     out = np.empty((num_nodes, count), dtype=np.float32)
     for column in range(count):
-        rng = np.random.default_rng([seed, first + column])
-        out[:, column] = rng.standard_normal(num_nodes, dtype=np.float32)
+        out[:, column] = probe(seed, first + column, num_nodes)
     return out
+
+
+def _probe(seed: int, number: int, num_nodes: int) -> np.ndarray:
+    return np.random.default_rng([seed, number]).standard_normal(num_nodes, dtype=np.float32)
+
+
+_small_probe = lru_cache(maxsize=4096)(_probe)  # a generator takes longer to set up than a small probe to draw
 
 
 def probe_features(
@@ -64,14 +71,14 @@ def probe_features(
     operator = torch_csr(-normalised_adjacency(graph))  # L̃ = L − I
     out = torch.empty(n, probes, order)
     inner = np.zeros((2, order))  # Σ over probes of ⟨T_m s, T_m s⟩ and ⟨T_m s, T_{m−1} s⟩
-    width = max(1, min(32, probes, probes * order // 64))
+    width = min(32, probes) if n <= SMALL else max(1, min(32, probes, probes * order // 64))
     chunk = max(1, min(CHUNK, order, probes * order // (8 * width)))  # the buffer is an eighth of the output at most
     buffer = torch.empty(chunk, n, width)
     for first in range(0, probes, width):
         count = min(width, probes - first)
         start = torch.from_numpy(draw(n, count, seed, first=first)).mul_(probes**-0.5)
         if centred:
-            start = _without_trivial(start, graph.degree)
+            start = without_trivial(start, graph.degree)
         before = start
         for m, term in enumerate(recurrence(partial(multiply, operator), start, order)):
             inner[0, m] += _inner(term, term)
@@ -84,7 +91,8 @@ def probe_features(
     return out, _moments(inner)
 
 
-def _without_trivial(block: Tensor, degree: np.ndarray) -> Tensor:
+def without_trivial(block: Tensor, degree: np.ndarray) -> Tensor:
+    """The columns of ``block``, changed in place, without their part along the trivial eigenvector √d."""
     trivial = torch.from_numpy(np.sqrt(degree / max(degree.sum(), np.finfo(np.float64).tiny)))
     return block.sub_(trivial[:, None] * (trivial @ block.double())[None])
 

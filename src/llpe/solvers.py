@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 import torch
 from scipy.linalg.blas import dgemv
+from scipy.linalg.lapack import dsyevd
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from llpe.filtering import EndFilter, Quadrature, quadrature
@@ -39,13 +39,12 @@ class Pairs:
     solver: str
 
 
-def dense_pairs(matrix: sp.csr_array, known: list[tuple[float, np.ndarray]]) -> Pairs:
-    """All eigenpairs by LAPACK; the known ones are put in exactly."""
-    values, vectors = scipy.linalg.eigh(matrix.toarray(), driver="evd", overwrite_a=True, check_finite=False)
-    for (
-        value,
-        vector,
-    ) in known:  # in a connected component 0 is simple and first, 2 (bipartite) simple and last
+def dense_pairs(matrix: np.ndarray, known: list[tuple[float, np.ndarray]]) -> Pairs:
+    """All eigenpairs by LAPACK, in the memory of ``matrix``; the known ones are put in exactly."""
+    values, vectors, failed = dsyevd(matrix.T, lower=1, overwrite_a=1)
+    if failed:
+        raise SpectrumError(f"LAPACK did not converge on a component of {values.size} nodes (dsyevd: {failed}).")
+    for value, vector in known:  # in a connected component 0 is simple and first, 2 (bipartite) simple and last
         column = 0 if value == 0 else -1
         values[column], vectors[:, column] = value, vector
     return Pairs(values, vectors, values.size, 0, True, "lapack")

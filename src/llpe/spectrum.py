@@ -14,7 +14,7 @@ wanted) by sparse iteration, isolated nodes not at all. So the eigenvalues that 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,14 +22,24 @@ import torch
 from torch import Tensor
 
 from llpe.cache import Cache, Result, fetch
-from llpe.eigenspaces import Pool
-from llpe.graph import Graph, GraphLike
-from llpe.laplacian import Kind, centre, check_kind, inverse_sqrt, known_pairs, laplacian, trivial_vector
+from llpe.eigenspaces import Pool, numbered
+from llpe.graph import SMALL, Graph, GraphLike
+from llpe.laplacian import (
+    Kind,
+    centre,
+    check_kind,
+    dense_laplacian,
+    inverse_sqrt,
+    known_pairs,
+    laplacian,
+    trivial_vector,
+)
 from llpe.memory import SpectrumError, require_memory
 from llpe.solvers import DENSE_BELOW, REPEATED, Pairs, dense_pairs, end_pairs
 
 GUARD = 8  # pairs beyond the wanted ones, to see where the last eigenspace ends; grows until it does
 MOST_GUARD = 1000
+Matrix: TypeAlias = np.ndarray | sp.csr_array  # an array for small graphs
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +126,7 @@ def _spectrum(
         last = min(last, n)
         first = min(first, n - last) if first + last > n and first < n else min(first, n)
         last = n - first if first + last > n else last
-    key = {"graph": graph.fingerprint, **made}
-    result = fetch("spectrum", key, lambda: _compute(graph, kind, first, last, seed), cache=cache)
+    result = fetch("spectrum", graph, made, lambda: _compute(graph, kind, first, last, seed), cache=cache)
     facts = result.facts
     return Spectrum(
         **result.tensors,
@@ -131,12 +140,13 @@ def _spectrum(
 
 def _compute(graph: Graph, kind: Kind, first: int | None, last: int | None, seed: int) -> Result:
     n = graph.num_nodes
+    matrix = _matrix(graph, "comb" if kind == "comb" else "sym")
     if first is None or last is None or first + last >= n:
         low, high = (n, 0) if first is None or last is None else (first, n - first)
-        parts, _ = _solve(graph, kind, None, None, seed)
+        parts, _ = _solve(graph, matrix, kind, None, None, seed)
     else:
         low, high = first, last
-        parts = _solve_ends(graph, kind, low, high, seed)
+        parts = _solve_ends(graph, matrix, kind, low, high, seed)
     pool = Pool(parts, n, REPEATED * centre(graph, kind))
     chosen, cut = pool.choose(low, high)
     trivial = trivial_vector(graph, kind)
@@ -145,24 +155,28 @@ def _compute(graph: Graph, kind: Kind, first: int | None, last: int | None, seed
     if kind == "rw":
         scale = inverse_sqrt(graph.degree)
         vectors *= np.where(scale > 0, scale, 1.0)[:, None]
+        matrix = _matrix(graph, kind)
     tensors = {
         "values": torch.from_numpy(values),
         "vectors": torch.from_numpy(np.ascontiguousarray(vectors)),  # as read from the cache: the same bits follow
-        "residuals": torch.from_numpy(_residuals(laplacian(graph, kind), values, vectors)),
-        "spaces": torch.from_numpy(np.unique(pool.spaces[chosen], return_inverse=True)[1]),
+        "residuals": torch.from_numpy(_residuals(matrix, values, vectors)),
+        "spaces": torch.from_numpy(numbered(pool.spaces[chosen], 0)),
     }
     has_trivial = trivial is not None and low > 0
     solver = "+".join(sorted({part.solver for _, part in parts}, reverse=True)) or "lapack"
     return Result(tensors, {"first": low, "trivial": has_trivial, "solver": solver, "cut": cut})
 
 
-def _solve_ends(graph: Graph, kind: Kind, first: int, last: int, seed: int) -> list[tuple[np.ndarray, Pairs]]:
+def _solve_ends(
+    graph: Graph, matrix: Matrix, kind: Kind, first: int, last: int, seed: int
+) -> list[tuple[np.ndarray, Pairs]]:
     """Solves with a growing guard, until every eigenspace that the selection touches is known completely."""
     guard = GUARD
     while True:
-        parts, iterated = _solve(graph, kind, first + guard if first else 0, last + guard if last else 0, seed)
-        pool = Pool(parts, graph.num_nodes, REPEATED * centre(graph, kind))
-        if not iterated or pool.covers(first, last, iterated):
+        low, high = first + guard if first else 0, last + guard if last else 0
+        parts, iterated = _solve(graph, matrix, kind, low, high, seed)
+        tolerance = REPEATED * centre(graph, kind)
+        if not iterated or Pool(parts, graph.num_nodes, tolerance).covers(first, last, iterated):
             return parts
         guard *= 4
         if guard > MOST_GUARD:
@@ -173,10 +187,9 @@ def _solve_ends(graph: Graph, kind: Kind, first: int, last: int, seed: int) -> l
 
 
 def _solve(
-    graph: Graph, kind: Kind, low: int | None, high: int | None, seed: int
+    graph: Graph, matrix: Matrix, kind: Kind, low: int | None, high: int | None, seed: int
 ) -> tuple[list[tuple[np.ndarray, Pairs]], list[int]]:
     """(nodes, pairs) of every component, and which of them were iterated; ``low`` None means all pairs."""
-    matrix = laplacian(graph, "comb" if kind == "comb" else "sym")
     groups = graph.component_nodes
     largest = max(len(nodes) for nodes in groups)
     if low is None:
@@ -190,16 +203,21 @@ def _solve(
             parts.append((nodes, Pairs(alone, np.ones((1, 1)), 1, 0, True, "lapack")))
             continue
         local = matrix[nodes][:, nodes] if len(groups) > 1 else matrix
-        known = known_pairs(graph.adjacency[nodes][:, nodes], graph.degree[nodes], kind)
+        known = known_pairs(graph.degree[nodes], graph.sides[nodes], kind)
         if low is None or high is None or size <= DENSE_BELOW or 3 * (low + high) >= size:
             if low is not None:
                 _require_dense(32 * size**2, size)
-            parts.append((nodes, dense_pairs(local, known)))
+            own = local.copy() if isinstance(local, np.ndarray) else local.toarray()
+            parts.append((nodes, dense_pairs(own, known)))
         else:
             iterated.append(len(parts))
-            pairs = end_pairs(local, known, low=low, high=high, centre=middle, seed=seed)
+            pairs = end_pairs(sp.csr_array(local), known, low=low, high=high, centre=middle, seed=seed)
             parts.append((nodes, pairs))
     return parts, iterated
+
+
+def _matrix(graph: Graph, kind: Kind) -> Matrix:
+    return dense_laplacian(graph, kind) if graph.num_nodes <= SMALL else laplacian(graph, kind)
 
 
 def _require_dense(needed: int, size: int) -> None:
@@ -229,9 +247,10 @@ def directions(spectrum: Spectrum, probe: Tensor) -> Tensor:
     return projection * (size / power).sqrt()[spectrum.spaces]
 
 
-def _residuals(matrix: sp.csr_array, values: np.ndarray, vectors: np.ndarray, block: int = 256) -> np.ndarray:
+def _residuals(matrix: Matrix, values: np.ndarray, vectors: np.ndarray, block: int = 256) -> np.ndarray:
     out = np.empty(values.size)
     for begin in range(0, values.size, block):
         part = slice(begin, begin + block)
-        out[part] = np.linalg.norm(matrix @ vectors[:, part] - vectors[:, part] * values[part], axis=0)
-    return out
+        apart = matrix @ vectors[:, part] - vectors[:, part] * values[part]
+        out[part] = np.einsum("ij,ij->j", apart, apart)
+    return np.sqrt(out)

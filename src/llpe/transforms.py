@@ -42,10 +42,9 @@ class Prepare(_Transform):
         cache: keep it on disk; not needed as a ``pre_transform``, whose result PyG keeps itself.
 
     Example:
-        >>> from llpe import ProbeLLPE
-        >>> Prepare(ProbeLLPE(8, probes=4))
-        Prepare(encoding=ProbeLLPE(dim=8, order=64, probes=4, start='heat', rows='unit', size=1.0, l1=0.0, l2=0.0, \
-seed=0), cache=True)
+        >>> from llpe import make_encoding
+        >>> Prepare(make_encoding("rwse", dim=8))
+        Prepare(encoding=RWSE(dim=8, steps=16, seed=0), cache=True)
     """
 
     def __init__(self, encoding: Encoding, *, cache: bool | Cache = True) -> None:
@@ -74,6 +73,7 @@ class AddLaplacianEigenvectorPE(_Transform):
         attr_name: attribute to write to; None concatenates to ``data.x``.
         is_undirected: accepted for compatibility; the undirected view is always taken.
         seed: fixes signs and the basis of repeated eigenvalues.
+        cache: keep the eigenpairs of large graphs on disk; not needed as a ``pre_transform``, whose result PyG keeps.
 
     Example:
         >>> from llpe.graph import tiny
@@ -87,17 +87,20 @@ class AddLaplacianEigenvectorPE(_Transform):
         attr_name: str | None = "laplacian_eigenvector_pe",
         is_undirected: bool = False,
         seed: int = 0,
+        *,
+        cache: bool | Cache = True,
         **kwargs: Any,
     ) -> None:
         check_count("k", k)
         check_seed(seed)
         unknown = sorted(set(kwargs) - {"v0", "tol", "ncv", "maxiter"})
         if unknown:
-            raise ValueError(f"arguments must be k, attr_name, is_undirected, seed, got {', '.join(unknown)}.")
+            raise ValueError(f"arguments must be k, attr_name, is_undirected, seed, cache, got {', '.join(unknown)}.")
         self.k, self.attr_name, self.is_undirected, self.seed = k, attr_name, is_undirected, seed
+        self.cache = cache
 
     def forward(self, data: Data) -> Data:
-        vectors = laplacian_eigenvectors(data, self.k, seed=self.seed)
+        vectors = laplacian_eigenvectors(data, self.k, seed=self.seed, cache=self.cache)
         return _attach(data, vectors.float(), self.attr_name)
 
 
@@ -137,6 +140,7 @@ class AddGraphGPSStatistics(_Transform):
         k: number of eigenpairs; None leaves them out.
         steps: number of random-walk steps; None leaves them out.
         seed: fixes signs and the basis of repeated eigenvalues.
+        cache: keep the eigenpairs of large graphs on disk; not needed as a ``pre_transform``, whose result PyG keeps.
 
     Example:
         >>> from llpe.graph import tiny
@@ -144,18 +148,20 @@ class AddGraphGPSStatistics(_Transform):
         Data(edge_index=[2, 8], num_nodes=5, EigVals=[5, 4, 1], EigVecs=[5, 4], pestat_RWSE=[5, 3])
     """
 
-    def __init__(self, k: int | None = None, steps: int | None = None, seed: int = 0) -> None:
+    def __init__(
+        self, k: int | None = None, steps: int | None = None, seed: int = 0, *, cache: bool | Cache = True
+    ) -> None:
         if k is None and steps is None:
             raise ValueError("`k` or `steps` must be given: nothing else says which statistics to write.")
         for name, value in (("k", k), ("steps", steps)):
             if value is not None:
                 check_count(name, value)
         check_seed(seed)
-        self.k, self.steps, self.seed = k, steps, seed
+        self.k, self.steps, self.seed, self.cache = k, steps, seed, cache
 
     def forward(self, data: Data) -> Data:
         if self.k is not None:
-            spectrum = end_spectrum(data, first=self.k, seed=self.seed)
+            spectrum = end_spectrum(data, first=self.k, seed=self.seed, cache=self.cache)
             missing = self.k - spectrum.values.numel()
             values = spectrum.values.expand(spectrum.vectors.size(0), -1)
             pad = (0, missing)

@@ -6,6 +6,7 @@ With P = D⁻¹A, X_a = P^a E and Y_b = (Pᵀ)^b E for a block E of unit vectors
 
 so m steps cost m/2 products with a thin block instead of m products of filling-in n×n matrices. On an undirected
 graph Y_b = D X_b D⁻¹, which needs no product at all (and is not used where degrees are too far apart for float32).
+On a small graph E is the whole identity, and the powers of P double with each product.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from llpe.graph import SMALL
 from llpe.sparse import multiply, torch_csr
 
 BLOCK_ENTRIES = 2**20  # of a dense block: 4 MB in float32, which stay in the cache
@@ -22,7 +24,7 @@ FEWEST, MOST = 32, 64  # columns of a block: fewer waste what a row fetches, mor
 DEGREE_RANGE = 1e12  # largest over smallest degree for which D X D⁻¹ is safe in float32
 
 
-def return_probabilities(adjacency: sp.csr_array, steps: int) -> Tensor:
+def return_probabilities(adjacency: np.ndarray | sp.csr_array, steps: int) -> Tensor:
     """diag(P^m) for m = 1 … steps, shape (num_nodes, steps), float32. A node without edges returns never: 0.
 
     Args:
@@ -35,6 +37,9 @@ def return_probabilities(adjacency: sp.csr_array, steps: int) -> Tensor:
         [0.0, 0.5, 0.25]
     """
     n = adjacency.shape[0]
+    if n <= SMALL:
+        return _dense(adjacency if isinstance(adjacency, np.ndarray) else adjacency.toarray(), steps)
+    adjacency = sp.csr_array(adjacency)
     degree = np.asarray(adjacency.sum(axis=1)).reshape(-1)
     inverse = np.zeros(n)
     np.divide(1.0, degree, out=inverse, where=degree > 0)
@@ -63,3 +68,17 @@ def return_probabilities(adjacency: sp.csr_array, steps: int) -> Tensor:
                 y = weight * x * unweight[nodes]
             out[nodes, m - 1] = (x * y).sum(dim=0)
     return out
+
+
+def _dense(adjacency: np.ndarray, steps: int) -> Tensor:
+    """The same from the powers P, P², …, P^h of half the steps."""
+    degree = adjacency.sum(axis=1)
+    degree[degree == 0] = 1.0
+    half = (steps + 1) // 2
+    powers = (adjacency / degree[:, None])[None]
+    while len(powers) < half:
+        powers = np.concatenate([powers, powers[: half - len(powers)] @ powers[-1]])
+    out = np.empty((2 * half, len(degree)))
+    out[:half] = powers.diagonal(axis1=1, axis2=2)
+    out[half:] = np.einsum("ik,jki->ji", powers[-1], powers)
+    return torch.from_numpy(out[:steps].T.astype(np.float32, order="C"))

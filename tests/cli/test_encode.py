@@ -59,10 +59,10 @@ def test_every_encoding_can_be_written(llpe, tmp_path, name):
 
 def test_llpe_with_64_columns_is_the_default(llpe, tmp_path):
     document = json.loads(llpe("encode", GRAPH, "-o", tmp_path / "a.npz", "--json").stdout)
-    assert document["encoding"].startswith("LLPE(dim=64, order=64, source='full'")
+    assert document["encoding"].startswith("LLPE(dim=64, order=32, source='full'")
     document = json.loads(llpe("encode", GRAPH, "-o", tmp_path / "b.npz", "--json", "dim=32", "l1=0.1").stdout)
     assert document["encoding"].startswith("LLPE(dim=32")
-    assert {"basis", "terms"} <= set(document["tensors"])
+    assert {"basis", "levels", "gram"} <= set(document["tensors"])
 
 
 def test_a_file_is_replaced_only_by_force(llpe, tmp_path):
@@ -101,7 +101,7 @@ def test_a_full_disk_leaves_nothing_half_written(llpe, tmp_path, monkeypatch):
         (["-o", "pe.npz", "k"], "options must be key=value, as in k=8, got 'k'."),
         (["-o", "pe.npz", "--dim", "0"], "`dim` must be an integer of at least 1, got 0."),
         (["-o", "pe.npz", "--dim", "8", "dim=9"], "`dim` must be given once, got --dim 8 and dim=9."),
-        (["-o", "pe.npz", "l1=much"], "options of 'llpe' must be as `llpe list encodings` shows them, got: "),
+        (["-o", "pe.npz", "l1=much"], "`l1` must be a finite number of at least 0, got 'much'."),
         (["-o", "pe.npz", "name=rwse"], "options of 'llpe' must be as `llpe list encodings` shows them, got: "),
         (["-o", "pe.npz", "--split", "1"], "`--split` must come with --run"),
         (["-o", "pe.npz", "--run", "runs/a", "k=3"], "`--run` must stand alone"),

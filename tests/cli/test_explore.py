@@ -20,8 +20,8 @@ def test_list_shows_everything(llpe):
     text = llpe("list").stdout
     for name in (*ENCODINGS, *BACKBONES, *PYG_MODELS, *BENCHMARKS, "sbm", "pa"):
         assert name in text
-    assert "P = U·W, W = T(λ̃)·Θ" in text
-    assert "dim, order=64, k=none, scaling=unit" in text
+    assert "P = U·W, W = T(λ̃)·C" in text
+    assert "dim, order=none, k=none, scaling=unit" in text
     assert "sbm:n=2000,homophily=0" in text
 
 
@@ -37,8 +37,9 @@ def test_list_knows_formula_and_options_of_every_encoding(llpe):
     rows = json.loads(llpe("list", "encodings", "--json").stdout)["encodings"]
     assert [row["name"] for row in rows] == list(ENCODINGS)
     assert all(row["formula"].startswith("P") and row["what"] for row in rows)
-    assert rows[-1]["options"]["dim"] == "..."
-    assert rows[-1]["options"]["order"] == 64
+    options = {row["name"]: row["options"] for row in rows}["llpe-probes"]
+    assert options["dim"] == "..."
+    assert options["order"] == 16
 
 
 def test_list_knows_what_is_at_hand(llpe, tmp_path, monkeypatch):
@@ -191,14 +192,14 @@ def test_cache_is_listed_and_cleared(llpe, tmp_path):
     folder = tmp_path / "cache"
     assert llpe("cache", "--path").stdout == f"{folder}\n"
     assert llpe("cache").stdout == f"0 entries, 0 B of at most 10.0 GB, in {folder}\n"
-    llpe("encode", "sbm:n=40", "-o", tmp_path / "a.npz")
+    llpe("encode", "sbm:n=140", "-o", tmp_path / "a.npz")
     document = json.loads(llpe("cache", "--json").stdout)
     assert [entry["kind"] for entry in document["entries"]].count("spectrum") == 1
     assert document["bytes"] == sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     assert document["entries"][0]["unused_seconds"] < 60
     lines = llpe("cache").stdout.splitlines()
     assert lines[0].split() == ["kind", "what", "graph", "size", "unused", "for"]
-    assert any("llpe order=64, scaling=unit, seed=0" in line for line in lines)
+    assert any("llpe directions=64, order=32, scaling=unit, seed=0" in line for line in lines)
     assert lines[-1].startswith("2 entries, ")
     assert llpe("cache", "--clear").stdout.startswith("removed 2 entries (")
     assert json.loads(llpe("cache", "--clear", "--json").stdout) == {"folder": str(folder), "removed": 0, "bytes": 0}

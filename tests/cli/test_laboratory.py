@@ -116,7 +116,7 @@ def test_check_says_what_would_be_computed(tmp_path):
     for word in ("graph", "encoding", "to prepare", "memory", "an epoch", "training", "2 splits of up to 8 epochs"):
         assert word in result.stdout
     document = json.loads(call("check", "--dataset", "sbm:n=80", "--json").stdout)
-    assert document["config"]["encoding"]["order"] == 64
+    assert document["config"]["encoding"]["order"] == 32
     assert document["nodes"] == 80
     assert document["fixed_bytes"] == 80 * 64 * 4
 
@@ -210,6 +210,23 @@ def test_a_run_is_used_wherever_its_graph_has_gone(tmp_path, monkeypatch):
     assert set(found["scores"]) == {"train", "val", "test"}
     call("encode", "moved.npz", "-o", "pe.npz", "--run", run)
     assert np.load("pe.npz")["encoding"].shape == (60, 8)
+
+
+def test_predict_says_when_an_encoding_means_something_else_on_another_graph(trained, tmp_path):
+    document, _ = trained
+    same = call("predict", document["run"], "sbm:n=80", "-o", tmp_path / "same.csv")
+    assert "another graph" not in same.stderr
+    data = sbm(n=80)
+    data.y[::2] = -1
+    np.savez(tmp_path / "g.npz", x=data.x.numpy(), y=data.y.numpy(), edge_index=data.edge_index.numpy())
+    same = call("predict", document["run"], tmp_path / "g.npz", "-o", tmp_path / "labels.csv")
+    assert "another graph" not in same.stderr, "fewer labels are not another graph"
+    other = call("predict", document["run"], "sbm:n=90", "-o", tmp_path / "other.csv")
+    assert "another graph than the run was trained on, and columns of 'llpe' mean" in other.stderr
+    assert "use one of none, signnet, rwse, llpe-invariant." in other.stderr
+    line = ["train", "--dataset", "sbm:n=80", "--encoding", "llpe-invariant", *SMALL, "--runs", tmp_path, "--json"]
+    run = json.loads(call(*line).stdout)["run"]
+    assert "another graph" not in call("predict", run, "sbm:n=90", "-o", tmp_path / "invariant.csv").stderr
 
 
 def test_predict_uses_the_names_of_classes(tmp_path):

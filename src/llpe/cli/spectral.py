@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from llpe.chebyshev import density
 from llpe.cli import output
@@ -61,19 +59,16 @@ def describe_graph(dataset: NodeDataset, graph: Graph) -> dict[str, Any]:
 def multiplicities(graph: Graph) -> dict[str, int]:
     """How often 0 and 2 are eigenvalues of the symmetric Laplacian, from the structure alone.
 
-    0 once for each component with an edge, 2 once for each of them that is bipartite: a component is bipartite
-    exactly when its double cover, a node and its twin joined to the other side's, falls into two.
+    0 once for each component with an edge, 2 once for each of them that is bipartite.
 
     Example:
         >>> from llpe.graph import tiny
         >>> multiplicities(Graph.from_data(tiny("star")))
         {'0': 1, '2': 1}
     """
-    cover = sp.block_array([[None, graph.adjacency], [graph.adjacency, None]], format="csr")
-    count, _ = connected_components(cover, directed=False)
-    isolated = int((np.diff(graph.adjacency.indptr) == 0).sum())
-    components = int(graph.components.max()) + 1
-    return {"0": components - isolated, "2": int(count) - components - isolated}
+    with_edge = np.diff(graph.adjacency.indptr) > 0
+    null, two = (np.unique(graph.components[nodes]).size for nodes in (with_edge, with_edge & (graph.sides != 0)))
+    return {"0": null, "2": two}
 
 
 def estimated_shares(graph: Graph, *, order: int, probes: int, seed: int = 0) -> np.ndarray:

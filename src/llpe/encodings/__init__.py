@@ -15,6 +15,7 @@ from llpe.encodings.base import Encoding
 from llpe.encodings.concat import Concat
 from llpe.encodings.elastic import ElasticPE
 from llpe.encodings.filtered import SHARE, FilteredEncoding
+from llpe.encodings.invariant import InvariantLLPE
 from llpe.encodings.llpe import LLPE
 from llpe.encodings.lpe import LPEEnds, LPEFirst, LPEFull, LPELast
 from llpe.encodings.none import NoEncoding
@@ -64,6 +65,7 @@ ENCODINGS: dict[str, Named] = {
     "llpe-ends": Named(LLPE, {"source": "ends"}, "from the first and last k eigenpairs"),
     "llpe-minmax": Named(LLPE, PUBLISHED, "as published"),
     "llpe-probes": Named(ProbeLLPE),
+    "llpe-invariant": Named(InvariantLLPE),
 }
 INSTEAD = {  # of an option, another name
     ("source", "full"): "llpe",
@@ -79,7 +81,7 @@ def make_encoding(name: str, **options: Any) -> Encoding:
 
     Args:
         name: ``none``, ``lpe-fk``, ``lpe-lk``, ``lpe-flk``, ``lpe-full``, ``elastic``, ``signnet``, ``san``, ``rwse``,
-            ``llpe``, ``llpe-ends``, ``llpe-minmax`` or ``llpe-probes``.
+            ``llpe``, ``llpe-ends``, ``llpe-minmax``, ``llpe-probes`` or ``llpe-invariant``.
         options: arguments of its class but for those that the name decides; an unknown one is refused with the list
             of those it has.
 
@@ -124,6 +126,7 @@ __all__ = [
     "ElasticPE",
     "Encoding",
     "FilteredEncoding",
+    "InvariantLLPE",
     "LPEEnds",
     "LPEFirst",
     "LPEFull",

@@ -40,6 +40,8 @@ class Encoding(nn.Module, ABC):
         name: the name in the table of encodings.
         dim: width of the output.
         invariances: what of the eigenvectors the fixed part does not depend on: ``sign``, ``basis``.
+        comparable: whether encodings of different graphs mean the same, so that a model trained on one graph can be
+            used on another.
         from_spectrum: the fixed part is a cheap function of a spectrum that is cached itself, so it is not stored.
         graph_parts: the parts that have a row per graph; all others have a row per node.
         needs, keeps, cost: for the documents, what ``prepare`` computes for a graph of n nodes, the size of what it
@@ -49,6 +51,7 @@ class Encoding(nn.Module, ABC):
 
     name: str
     invariances: frozenset[str] = frozenset()
+    comparable: bool = False
     from_spectrum: ClassVar[bool] = False
     graph_parts: ClassVar[frozenset[str]] = frozenset()
     needs: str = "nothing"
@@ -127,9 +130,9 @@ class Encoding(nn.Module, ABC):
 
     def fixed_part(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         """What :meth:`prepare` attaches for one graph, from the cache if it is there, by the attributes' names."""
-        key = {"graph": graph.fingerprint, "encoding": self.name, **self.fixed_arguments()}
+        arguments = {"encoding": self.name, **self.fixed_arguments()}
         keep = False if self.from_spectrum else cache
-        result = fetch("encoding", key, lambda: Result(self.compute(graph, cache), {}), cache=keep)
+        result = fetch("encoding", graph, arguments, lambda: Result(self.compute(graph, cache), {}), cache=keep)
         return {self.attribute(part): tensor for part, tensor in result.tensors.items() if self.uses(part)}
 
     def attribute(self, part: str) -> str:

@@ -48,6 +48,10 @@ class Concat(Encoding):
     def invariances(self) -> frozenset[str]:  # type: ignore[override]
         return frozenset.intersection(*(each.invariances for each in self._each()))
 
+    @property
+    def comparable(self) -> bool:  # type: ignore[override]
+        return all(each.comparable for each in self._each())
+
     def _each(self) -> list[Encoding]:
         return list(self.encodings)  # type: ignore[arg-type]
 

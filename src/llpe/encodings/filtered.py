@@ -31,17 +31,14 @@ from torch_geometric.data import Data
 
 from llpe import chebyshev
 from llpe.encodings.base import Encoding, check_choice, seeded
-from llpe.filters import BANKS
+from llpe.filters import BANKS, spread, to_unit_rows
 
 Start = Literal["uniform", "heat", "step"]
 Rows = Literal["plain", "unit"]
 SHARE = 0.3  # of the features' mean row length
 RATE = 0.1  # of a filter's largest coefficient: what a change of 1 in Θ adds
 L2 = 0.01  # penalty on the change of the filters, unless another is given
-FAINT = 1e-10  # of a signal's energy: a row that a filter leaves less of is rounding error, and stays small
-NOTHING = 1e-20  # keeps a row of zeros from 0/0
 LEVELS = 1024  # distinct eigenvalues that ‖W‖₁ sees; more are merged with their neighbours
-MOST = 128  # signals, unless said otherwise
 
 
 class FilteredEncoding(Encoding):
@@ -155,9 +152,7 @@ class FilteredEncoding(Encoding):
             return
         with torch.no_grad():
             if self.rows == "plain" and self.start != "uniform":
-                columns = self._filtered(data).flatten(0, -2)
-                spread = torch.maximum(columns.std(dim=0, correction=0), 0.1 * columns.square().mean(dim=0).sqrt())
-                self.base.div_(torch.where(spread > 0, spread, 1.0))
+                self.base.div_(spread(self._filtered(data)))
             if self.size is None:
                 length = torch.linalg.vector_norm(self._filtered(data).flatten(1), dim=1).mean()
                 self.scale.copy_(self.share * mean_length(data.x) / torch.where(length > 0, length, 1.0))
@@ -178,9 +173,7 @@ class FilteredEncoding(Encoding):
             return basis @ (factor * self.coefficients).to(basis.dtype)
         coefficients = self.coefficients.to(basis.dtype)
         filtered = basis @ coefficients
-        faint = FAINT * coefficients.detach().abs().sum(dim=0) ** 2 * basis[..., :1].square().mean(dim=1, keepdim=True)
-        power = filtered.square().mean(dim=1, keepdim=True) + faint + NOTHING
-        return filtered * (factor * power.rsqrt()).to(basis.dtype)
+        return filtered * (factor * to_unit_rows(filtered, coefficients, basis[..., :1])).to(basis.dtype)
 
     def forward(self, data: Data) -> Tensor:
         self.fixed(data, "basis")
@@ -209,7 +202,7 @@ class FilteredEncoding(Encoding):
             levels = self.fixed(data, "levels")
             terms = torch.cos(levels[:, :1] * torch.arange(self.order, device=levels.device)) * levels[:, 1:]
             size = 1.0 if self.start == "uniform" else (count * theta.size(1)).rsqrt()
-            total = total + self.l1 * size * _AbsoluteSum.apply(terms, theta)
+            total = total + self.l1 * size * (terms @ theta).abs().sum()
         if self.l2 > 0:
             squared = ((gram @ theta) * theta).sum(dim=(1, 2))
             total = total + self.l2 * squared.clamp_min(torch.finfo(gram.dtype).tiny).sqrt().sum()
@@ -229,36 +222,6 @@ class FilteredEncoding(Encoding):
                 f"`lambdas` must be in [0, 2], got values in [{float(grid.min()):g}, {float(grid.max()):g}]."
             )
         return chebyshev.basis(grid.clamp(0, 2), self.order) @ self.coefficients
-
-
-class _AbsoluteSum(torch.autograd.Function):
-    """Σ|A·x| in one node of the graph of derivatives, with the gradient Aᵀ·sign(A·x)."""
-
-    @staticmethod
-    def forward(ctx: Any, matrix: Tensor, x: Tensor) -> Tensor:
-        product = matrix @ x
-        ctx.save_for_backward(matrix, product)
-        return torch.linalg.vector_norm(product, ord=1)
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
-        matrix, product = ctx.saved_tensors
-        return None, (matrix.T @ product.sign()).mul_(gradient)
-
-
-def count_signals(name: str, signals: int | None, dim: int, default: int | None = None) -> int:
-    """How many signals an encoding of ``dim`` columns has: as given, else the most up to ``MOST`` that divide dim."""
-    if signals is None:
-        signals = default or max(count for count in range(1, min(dim, MOST) + 1) if dim % count == 0)
-    if not isinstance(signals, int) or isinstance(signals, bool) or signals < 1:
-        raise ValueError(f"`{name}` must be an integer of at least 1, got {signals!r}.")
-    if dim % signals:
-        raise ValueError(
-            f"`dim` must be {name} × filters, a multiple of {name}={signals}, got {dim}. "
-            f"Take dim={signals}, {2 * signals}, … or another number of {name}."
-        )
-    return signals
 
 
 def mean_length(x: Tensor | None) -> float:

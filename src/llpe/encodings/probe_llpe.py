@@ -16,7 +16,8 @@ from torch import Tensor
 from llpe import chebyshev
 from llpe.cache import Cache
 from llpe.encodings.base import check_count
-from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start, count_signals, penalty_parts
+from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start, penalty_parts
+from llpe.filters import count_signals
 from llpe.graph import Graph
 from llpe.probes import probe_features
 

@@ -34,6 +34,7 @@ class RWSE(LinearEncoding):
 
     name = "rwse"
     part = "returns"
+    comparable = True
     invariances = frozenset({"sign", "basis"})
     needs = "the diagonals of (D⁻¹A)^m"
     keeps = "n × steps"

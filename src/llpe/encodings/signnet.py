@@ -49,6 +49,7 @@ class SignNet(Encoding):
     """
 
     name = "signnet"
+    comparable = True
     invariances = frozenset({"sign"})
     from_spectrum = True
     needs = "the first k + 1 eigenpairs"

@@ -38,6 +38,9 @@ from llpe.models import VARIANTS, Classifier, backbone_options
 LATER = (("training", "batch", None),)
 
 
+SHARE = 1.0  # of an encoding's rows beside the features', which are projected here and so become smaller
+
+
 class ConfigError(ValueError):
     """Everything that is wrong with a config, one line each."""
 
@@ -63,10 +66,10 @@ class ModelConfig(_Section):
 
     model_config = ConfigDict(extra="allow", frozen=True)
     name: str = "mlp"
-    hidden: int = Field(128, ge=1)
+    hidden: int = Field(64, ge=1)
     layers: int | None = Field(None, ge=1)
-    dropout: float = Field(0.0, ge=0, lt=1)
-    input_dropout: float = Field(0.0, ge=0, lt=1)
+    dropout: float = Field(0.5, ge=0, lt=1)
+    input_dropout: float = Field(0.5, ge=0, lt=1)
     variant: Literal["plain", "strong"] = "plain"
 
 
@@ -82,8 +85,8 @@ class TrainingConfig(_Section):
     optimizer: Literal["adam", "sgd"] = "adam"
     lr: float = Field(0.01, gt=0)
     momentum: float = Field(0.9, ge=0, lt=1)
-    weight_decay: float = Field(0.0, ge=0)
-    epochs: int = Field(2000, ge=1)
+    weight_decay: float = Field(2e-3, ge=0)
+    epochs: int = Field(1000, ge=1)
     patience: int = Field(200, ge=1)
     batch: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
@@ -264,9 +267,12 @@ def _keys(raw: dict[str, Any]) -> list[str]:
 def _check_encoding(raw: Any, problems: list[str]) -> Encoding | None:
     if not isinstance(raw, dict):
         return None
-    options = {"dim": EncodingConfig().dim} | {key: value for key, value in raw.items() if key != "name"}
+    name = raw.get("name", EncodingConfig().name)
+    options: dict[str, Any] = {"dim": EncodingConfig().dim}
+    if name in ENCODINGS and "share" in ENCODINGS[name].options and raw.get("size") is None:
+        options["share"] = SHARE
     try:
-        return make_encoding(raw.get("name", EncodingConfig().name), **options)
+        return make_encoding(name, **options | {key: value for key, value in raw.items() if key != "name"})
     except (ValueError, TypeError) as error:
         problems.append(f"encoding: {error}")
         return None

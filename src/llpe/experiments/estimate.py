@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, sparse_features
-from llpe.encodings import Encoding, ProbeLLPE
+from llpe.encodings import Encoding
 from llpe.experiments.config import Config
 from llpe.experiments.engine import plan, using_threads
 from llpe.experiments.train import make_optimiser
@@ -92,9 +92,9 @@ def _preparation(dataset: NodeDataset, encoding: Encoding) -> tuple[float, str, 
     start = time.perf_counter()
     probe_features(graph, order=4, probes=4)
     product = (time.perf_counter() - start) / 16
-    if isinstance(encoding, ProbeLLPE):
-        size = 4 * n * encoding.order * encoding.probes
-        return product * encoding.order * encoding.probes, "sparse products, less if it is in the cache", 3 * size // 2
+    if encoding.cost.endswith("sparse products"):  # each gives the n numbers of a column
+        size = _fixed_bytes(n, encoding)
+        return product * size / (4 * n), "sparse products, less if it is in the cache", 3 * size // 2
     if encoding.name == "rwse":
         return product * n * getattr(encoding, "steps", 1) / 2, "sparse products", 2**28
     pairs = 2 * (getattr(encoding, "k", None) or 0)

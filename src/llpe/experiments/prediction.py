@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,9 +15,15 @@ from torch import Tensor
 
 from llpe.data import NodeDataset, file_splits
 from llpe.data.dataset import PARTS
+from llpe.encodings import ENCODINGS
 from llpe.experiments.runs import RunFolder
 from llpe.experiments.train import predict, prepared, score
 from llpe.files import replacing
+from llpe.graph import Graph
+
+
+class TransferWarning(UserWarning):
+    """Says that a trained model meets a graph on which its encoding means something else."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,15 @@ def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = 
             f"{dataset.name}: the graph must have {report['num_features']} features as the one the run was trained "
             f"on, got {dataset.num_features}. Use the same columns."
         )
+    if not model.encoding.comparable and not _same_graph(report, dataset):
+        warnings.warn(
+            f"{dataset.name} is another graph than the run was trained on, and columns of {model.encoding.name!r} mean "
+            "something else there: signs and bases of eigenvectors, probes and the numbering of nodes are each graph's "
+            "own. Classes may come out exchanged. To train on one graph and predict on another, use one of "
+            f"{', '.join(name for name, named in ENCODINGS.items() if named.kind.comparable)}.",
+            TransferWarning,
+            stacklevel=2,
+        )
     data = prepared(dataset.data, model.encoding, features=folder.config.training.features)
     probabilities = predict(model, data)
     names, metric = _class_names(report["class_names"], report["num_classes"]), str(report["metric"])
@@ -91,6 +108,13 @@ def _scored_nodes(folder: RunFolder, split: int, dataset: NodeDataset) -> dict[s
         return {}
     parts = file_splits(file, dataset.data.y, allow_missing_classes=True)[0]
     return {part: getattr(parts, part) for part in PARTS}
+
+
+def _same_graph(report: dict[str, Any], dataset: NodeDataset) -> bool:
+    """Whether the edges are those that the run was trained on; features and labels may differ."""
+    if report["data"] == dataset.fingerprint:
+        return True
+    return report.get("graph") == Graph.from_data(dataset.data, warn=False).fingerprint
 
 
 def write_predictions(prediction: Prediction, path: Path) -> None:

@@ -127,6 +127,7 @@ class RunFolder:
             "class_names": list(dataset.class_names),
             "notes": list(dataset.notes),
             "data": dataset.fingerprint,
+            "graph": Graph.from_data(dataset.data, warn=False).fingerprint,
             "split_fingerprint": split.fingerprint,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             **provenance(),

@@ -32,7 +32,7 @@ from llpe.data import NodeDataset, make_splits
 from llpe.experiments.config import Config, ConfigError, assign, resolve
 from llpe.experiments.fit import Tell, train_in
 from llpe.experiments.runs import RunFolder
-from llpe.experiments.spaces import PATIENCE, Space, assignments, encode, replaced, space_of
+from llpe.experiments.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.experiments.train import Outcome, Task, make_task
 from llpe.experiments.trials import Method, Trial, Trials
 from llpe.files import replacing
@@ -135,8 +135,8 @@ class _Hunt:
         workers: int | None,
         on_progress: Tell | None,
     ) -> None:
-        patience = raw.get("training", {}).get("patience", PATIENCE[settings.preset])
-        self.raw = raw | {"training": raw.get("training", {}) | {"patience": patience}}
+        raw = as_in_the_paper(raw)
+        self.raw = raw | {"training": {"patience": PATIENCE[settings.preset]} | raw["training"]}
         self.dataset, self.settings, self.workers, self.tell = dataset, settings, workers, on_progress
         self.base = resolve(self.raw).model_copy(update={"data": dataset.fingerprint})
         self.space = replaced(space_of(settings.preset, self.base.encoding.name), settings.space)
@@ -249,7 +249,8 @@ class _Hunt:
         """The prepared graph of a config; the last one is kept, as many trials share it."""
         key = config.encoding.model_dump_json()
         if key not in self.tasks:
-            self.tasks = {key: make_task(self.dataset, config.make_encoding())}
+            features = config.training.features
+            self.tasks = {key: make_task(self.dataset, config.make_encoding(), features=features)}
         return self.tasks[key]
 
     def conclude(self, finished: list[Trial]) -> Found:

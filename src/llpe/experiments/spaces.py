@@ -14,6 +14,28 @@ Space = dict[str, list[Any]]
 
 PATIENCE = {"paper": 200, "authors": 50}
 PRESETS = tuple(PATIENCE)
+PROTOCOL: dict[str, dict[str, Any]] = {  # what the paper does not search, where our defaults are others
+    "model": {"hidden": 128, "dropout": 0.0, "input_dropout": 0.0},
+    "training": {"features": "raw", "weight_decay": 0.0, "epochs": 2000},
+}
+PLAIN_LLPE: dict[str, dict[str, Any]] = {  # the plain formula of our forms, and what the paper learns
+    "llpe": {"order": 64, "size": 1.0, "start": "uniform"},
+    "llpe-ends": {"order": 64, "size": 1.0, "start": "uniform"},
+    "llpe-probes": {"order": 64, "size": 1.0},
+}
+
+
+def as_in_the_paper(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A config with the paper's protocol in place of our defaults; what it says itself stays.
+
+    Example:
+        >>> as_in_the_paper({"dataset": "cora", "training": {"weight_decay": 0.01}})["training"]
+        {'features': 'raw', 'weight_decay': 0.01, 'epochs': 2000}
+    """
+    encoding = dict(raw.get("encoding", {}))
+    out = dict(raw) | {"encoding": PLAIN_LLPE.get(encoding.get("name", "llpe"), {}) | encoding}
+    return out | {section: defaults | raw.get(section, {}) for section, defaults in PROTOCOL.items()}
+
 
 _RATES = [0.05, 0.01, 0.005, 0.001]
 _NEIGHBOURS = [8, 16, 32, 64, 128, 256, 512]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from llpe.data import DownloadError, NodeDataset, load_graph
 from llpe.experiments import resolve, run
+from llpe.experiments.spaces import as_in_the_paper
 from llpe.files import replacing
 from llpe.report.collect import Run, load_run
 from llpe.report.figures import save_figure
@@ -73,7 +74,7 @@ class Context:
 
     def train(self, dataset: NodeDataset, raw: Mapping[str, Any]) -> Run:
         """The run of one config on a loaded graph, resumed if it was begun; no search."""
-        fit = run(dataset, resolve(dict(raw)), root=self.runs, workers=self.workers)
+        fit = run(dataset, resolve(as_in_the_paper(raw)), root=self.runs, workers=self.workers)
         assert fit.run is not None
         return load_run(fit.run)
 

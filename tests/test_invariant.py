@@ -1,0 +1,131 @@
+"""LLPE from node features: the formula, what it depends on, and that it serves other graphs."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from llpe import Graph, make_encoding, tiny
+from llpe.data import sbm
+from llpe.encodings.invariant import mixtures
+from llpe.laplacian import laplacian
+from llpe.models import Classifier
+
+
+def test_it_is_the_filter_of_the_laplacian_applied_to_the_centred_mixtures():
+    data = sbm(60, homophily=0.3)
+    encoding = make_encoding("llpe-invariant", dim=6, order=9, filters=3, size=2.0)
+    found = encoding(encoding.prepare(data)).detach().reshape(60, 2, 3)
+    matrix = laplacian(Graph.from_data(data), "rw").toarray()
+    values, right = np.linalg.eig(matrix)  # not symmetric: right · diag(values) · right⁻¹
+    signals = mixtures(Graph.from_data(data), 2, seed=0).double().numpy()
+    gains = encoding.response(values.real.clip(0, 2)).detach().double().numpy()
+    for f in range(3):
+        expected = 2.0 * right @ np.diag(gains[:, f]) @ np.linalg.inv(right) @ signals
+        assert np.allclose(found[:, :, f], expected.real, atol=1e-4)
+
+
+def test_mixtures_are_relative_to_their_mean_over_a_random_walk():
+    data = sbm(80)
+    graph = Graph.from_data(data)
+    signals = mixtures(graph, 3, seed=0)
+    assert np.abs(graph.degree @ signals.double().numpy()).max() < 1e-3
+    data.x = data.x + 5.0
+    assert torch.allclose(mixtures(Graph.from_data(data), 3, seed=0), signals, atol=1e-4)
+    assert not torch.allclose(mixtures(graph, 3, seed=1), signals, atol=0.1)
+
+
+def test_sparse_and_whole_number_features_are_features():
+    data = sbm(50)
+    data.x = (data.x > 1).float()
+    expected = mixtures(Graph.from_data(data), 4, seed=0)
+    for x in (data.x.to_sparse(), data.x.long(), data.x.double()):
+        data.x = x
+        assert torch.allclose(mixtures(Graph.from_data(data), 4, seed=0), expected, atol=1e-6)
+
+
+def test_a_graph_without_features_has_its_degrees():
+    encoding = make_encoding("llpe-invariant", dim=4)
+    star = encoding(encoding.prepare(tiny("star")))
+    assert not torch.allclose(star[0], star[1])
+    assert torch.allclose(star[1:], star[1].expand(star.size(0) - 1, -1), atol=1e-6)
+    ring = make_encoding("llpe-invariant", dim=4)
+    assert (ring(ring.prepare(tiny("ring"))) == 0).all(), "equal degrees say nothing"
+
+
+def test_the_cache_knows_the_features(tmp_path):
+    from llpe import Cache
+
+    cache, data = Cache(tmp_path), sbm(40)
+    encoding = make_encoding("llpe-invariant", dim=4)
+    one = encoding(encoding.prepare(data, cache=cache))
+    data.x = data.x.flip(0)
+    two = encoding(encoding.prepare(data, cache=cache))
+    assert not torch.allclose(one, two)
+    assert torch.equal(two, encoding(encoding.prepare(data, cache=False)))
+
+
+def test_bad_numbers_are_refused():
+    with pytest.raises(ValueError, match="`dim` must be a multiple of filters=4, got 6"):
+        make_encoding("llpe-invariant", dim=6)
+    with pytest.raises(ValueError, match="`filters` must be an integer of at least 1, got 0"):
+        make_encoding("llpe-invariant", dim=6, filters=0)
+
+
+@pytest.mark.parametrize("homophily", [0.1, 0.9])
+def test_a_model_trained_on_one_block_model_serves_a_larger_one(homophily):
+    small, large = sbm(1000, homophily=homophily, seed=1), sbm(2000, homophily=homophily, seed=11)
+    scores = {}
+    for name in ("none", "llpe-invariant"):
+        torch.manual_seed(0)
+        encoding = make_encoding(name, dim=32)
+        data, other = encoding.prepare(small), encoding.prepare(large)
+        model = Classifier(encoding, in_features=10, num_classes=2, hidden=32, layers=1)
+        train = torch.rand(1000) < 0.6
+        optimiser = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
+        for _ in range(40):
+            optimiser.zero_grad()
+            nn.functional.cross_entropy(model(data)[train], data.y[train]).backward()
+            optimiser.step()
+        own = (model(data).argmax(dim=1) == data.y)[~train].double().mean().item()
+        scores[name] = own, (model(other).argmax(dim=1) == other.y).double().mean().item()
+    assert scores["llpe-invariant"][1] > scores["llpe-invariant"][0] - 0.03
+    assert scores["llpe-invariant"][1] > scores["none"][1] + 0.25
+
+
+def test_what_the_first_graph_sets_is_used_on_the_next_and_stored():
+    encoding = make_encoding("llpe-invariant", dim=8)
+    first, other = sbm(200, seed=1), sbm(300, seed=2)
+    before = encoding(encoding.prepare(first))
+    assert before.norm(dim=1).mean().item() == pytest.approx(0.3 * first.x.norm(dim=1).mean().item(), rel=1e-4)
+    other.x = 10 * other.x
+    there = encoding(encoding.prepare(other))
+    assert torch.equal(encoding(encoding.prepare(first)), before)
+    loaded = make_encoding("llpe-invariant", dim=8)
+    loaded.load_state_dict(encoding.state_dict())
+    assert torch.equal(loaded(loaded.prepare(other)), there)
+
+
+def test_the_penalty_is_on_the_change_of_the_filters():
+    data = sbm(100)
+    encoding = make_encoding("llpe-invariant", dim=8, l2=1.0)
+    prepared = encoding.prepare(data)
+    assert encoding.penalty(prepared).item() == pytest.approx(0, abs=1e-6)
+    with torch.no_grad():
+        encoding.theta += 10 * encoding.base / encoding.base.abs().amax(dim=0)  # twice the bank: as far as it is large
+    assert encoding.penalty(prepared).item() == pytest.approx(1.0, rel=1e-3)
+    assert make_encoding("llpe-invariant", dim=8, frozen=True).theta is None
+
+
+def test_a_graph_keeps_its_features_on_the_way():
+    data = sbm(50)
+    encoding = make_encoding("llpe-invariant", dim=8)
+    assert torch.equal(encoding(encoding.prepare(data)), encoding(encoding.prepare(Graph.from_data(data))))
+
+
+def test_features_of_one_number_for_each_node():
+    data = sbm(50)
+    data.x = data.x[:, 0]
+    flat = mixtures(Graph.from_data(data), 3, seed=0)
+    data.x = data.x[:, None]
+    assert torch.equal(mixtures(Graph.from_data(data), 3, seed=0), flat)
