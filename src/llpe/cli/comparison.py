@@ -20,13 +20,13 @@ SPLITS = 8  # the fewest with which the best of six can be told from the others,
 LIMITS = {"llpe": 5000, "rwse": 20_000}  # nodes up to which all eigenvectors, or return probabilities, are quick
 ENCODINGS: tuple[dict[str, Any], ...] = (
     {"name": "none"},
-    {"name": "lpe-fk", "dim": 32, "k": 16},
-    {"name": "lpe-flk", "dim": 32, "k": 16},
-    {"name": "rwse", "dim": 32},
-    {"name": "llpe", "dim": 32},
-    {"name": "llpe-probes", "dim": 32, "probes": 16},
+    {"name": "lpe-fk", "dim": 64, "k": 16},
+    {"name": "lpe-flk", "dim": 64, "k": 16},
+    {"name": "rwse", "dim": 64},
+    {"name": "llpe", "dim": 64},
+    {"name": "llpe-probes", "dim": 64},
 )
-TRAINING = {"lr": 0.01, "epochs": 300, "patience": 60, "weight_decay": 0.0005}
+TRAINING = {"epochs": 400, "patience": 100}  # all else by default
 
 
 @app.command()
@@ -109,7 +109,7 @@ def quick_configs(graph: str, num_nodes: int, *, model: str, splits: int, kind: 
             {
                 "dataset": graph,
                 "encoding": encoding,
-                "model": {"name": model, "hidden": 64},
+                "model": {"name": model},
                 "training": TRAINING,
                 "splits": {"kind": kind, "count": splits},
             }

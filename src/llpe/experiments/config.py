@@ -170,7 +170,8 @@ def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
     options = {"name": config.encoding.name} | {name: getattr(encoding, name) for name in names}
     if config.encoding.name == "none":
         options = {"name": "none", "dim": config.encoding.dim}
-    layers = config.model.layers or VARIANTS[config.model.variant]
+    plain_mlp = config.model.name == "mlp" and config.model.variant == "plain"
+    layers = config.model.layers or (1 if plain_mlp else VARIANTS[config.model.variant])
     update = {
         "encoding": EncodingConfig(**options),
         "model": config.model.model_copy(update={"layers": layers}),

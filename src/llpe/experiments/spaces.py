@@ -15,7 +15,7 @@ Space = dict[str, list[Any]]
 PATIENCE = {"paper": 200, "authors": 50}
 PRESETS = tuple(PATIENCE)
 PROTOCOL: dict[str, dict[str, Any]] = {  # what the paper does not search, where our defaults are others
-    "model": {"hidden": 128, "dropout": 0.0, "input_dropout": 0.0},
+    "model": {"hidden": 128, "layers": 2, "dropout": 0.0, "input_dropout": 0.0},
     "training": {"features": "raw", "weight_decay": 0.0, "epochs": 2000},
 }
 PLAIN_LLPE: dict[str, dict[str, Any]] = {  # the plain formula of our forms, and what the paper learns
