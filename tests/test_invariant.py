@@ -113,7 +113,7 @@ def test_the_penalty_is_on_the_change_of_the_filters():
     prepared = encoding.prepare(data)
     assert encoding.penalty(prepared).item() == pytest.approx(0, abs=1e-6)
     with torch.no_grad():
-        encoding.theta += encoding.base / (RATE * encoding.base.abs().amax(dim=0))  # twice the bank: as far as it is large
+        encoding.theta += encoding.base / (RATE * encoding.base.abs().amax(dim=0))  # twice the bank
     assert encoding.penalty(prepared).item() == pytest.approx(1.0, rel=1e-3)
     assert make_encoding("llpe-invariant", dim=8, frozen=True).theta is None
 
