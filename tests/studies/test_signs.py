@@ -39,7 +39,7 @@ def test_a_draw_starts_all_that_is_learned_alike_and_the_control_does_not():
         model = config.make_classifier(10, 2)
         torch.manual_seed(config.training.seed)
         model.reset_parameters()
-        starts.append(model.state_dict())
+        starts.append(dict(model.named_parameters()))
     assert all(torch.equal(starts[0][name], starts[1][name]) for name in starts[0])
     control = [resolve(signs.config_of_draw("sbm:n=50", signs.START, draw, {}, 2)) for draw in (0, 3)]
     assert [config.encoding.seed for config in control] == [0, 0]
