@@ -16,6 +16,7 @@ from torch import nn
 
 from llpe.data import DownloadError, NodeDataset, load_graph, make_splits
 from llpe.experiments import Config, resolve, run
+from llpe.experiments.spaces import as_in_the_paper
 from llpe.experiments.train import score
 
 GRAPHS = {"full": ("texas", "cora"), "quick": ("texas",), "tiny": ("sbm:n=100",)}
@@ -68,7 +69,7 @@ def ten_splits(size: Size) -> Iterator[Row]:
 
 def _row(dataset: NodeDataset, epochs: int, repeats: int) -> Row:
     raw = {"encoding": {"dim": 64}, "training": {"epochs": epochs, "patience": 100}}
-    config = resolve({"dataset": dataset.name, **raw})
+    config = resolve(as_in_the_paper({"dataset": dataset.name, **raw}))
     config.make_encoding().prepare(dataset.data)
     times: list[tuple[float, float]] = []
     apart = 0.0

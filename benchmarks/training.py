@@ -22,6 +22,7 @@ from llpe.cache import Cache
 from llpe.data import NodeDataset, make_splits
 from llpe.encodings.llpe import penalty_parts
 from llpe.experiments import resolve
+from llpe.experiments.spaces import as_in_the_paper
 from llpe.experiments.train import Progress, make_task, score, train_split
 from llpe.models import Classifier
 from llpe.spectrum import full_spectrum
@@ -108,9 +109,9 @@ def epoch_times(dataset: NodeDataset, cache: Cache, *, epochs: int) -> tuple[Epo
         "encoding": {"name": "llpe-minmax", "dim": DIM, "order": ORDER, "l1": PENALTY, "l2": PENALTY},
         "training": {"epochs": epochs, "patience": epochs},
     }
-    config = resolve({"dataset": dataset.name, **raw})
+    config = resolve(as_in_the_paper({"dataset": dataset.name, **raw}))
     split = make_splits(dataset)[0]
-    task = make_task(dataset, config.make_encoding(), cache=cache)
+    task = make_task(dataset, config.make_encoding(), features=config.training.features, cache=cache)
     when: list[float] = []
     scores: list[float] = []
 

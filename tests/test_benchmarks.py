@@ -162,3 +162,36 @@ def test_page_shows_the_published_rows(benchmark):
 @pytest.mark.parametrize("name", ["rows", "page", "machine", "small_graphs"])
 def test_examples_in_the_benchmarks_hold(benchmark, name):
     assert doctest.testmod(benchmark(name)).failed == 0
+
+
+@pytest.mark.parametrize("model", ["mlp", "gcn", "sage", "gat"])
+def test_the_drop_in_benchmark_scores_every_encoding_in_pyg_s_script(benchmark, monkeypatch, model):
+    drop_in = benchmark("drop_in")
+    monkeypatch.setattr(drop_in, "EPOCHS", 20)
+    dataset = drop_in.load("sbm:n=120,homophily=1")
+    split = drop_in.split_of(dataset, "random", 0)
+    assert torch.cat(split).sort().values.equal(torch.arange(120))
+    scores = {}
+    for name in ("none", drop_in.PYG, *drop_in.ENCODINGS):
+        cell = drop_in.Cell("sbm", "random", model, name)
+        scores[name] = drop_in.score(dataset.data, split, cell, 0, 2)
+        if name != drop_in.PYG:  # whose eigenvectors have the signs that the solver gave them
+            assert drop_in.score(dataset.data, split, cell, 0, 2) == scores[name]
+    assert all(0 <= each <= 100 for each in scores.values())
+
+
+def test_the_drop_in_benchmark_has_a_cell_without_encoding_for_each_with_one(benchmark):
+    drop_in = benchmark("drop_in")
+    found = list(drop_in.cells(["cora", "photo"], penalty=False))
+    assert all(drop_in.without(cell) in found and not cell.penalty for cell in found)
+    assert {cell.labels for cell in found if cell.graph == "cora"} == {"few", "random"}
+    assert {cell.model for cell in found if cell.graph == "photo"} == {"mlp", "gcn"}
+
+
+def test_few_labels_of_the_drop_in_benchmark_are_twenty_of_each_class(benchmark):
+    drop_in = benchmark("drop_in")
+    dataset = drop_in.load("sbm:n=120")
+    train, val, test = drop_in.split_of(dataset, "few", 3)
+    assert dataset.data.y[train].bincount().tolist() == [20, 20]
+    assert (len(val), len(test)) == (80, 0)
+    assert len(torch.cat([train, val, test]).unique()) == 120

@@ -7,6 +7,7 @@ from torch import nn
 
 from llpe import Graph, make_encoding, tiny
 from llpe.data import sbm
+from llpe.encodings.filtered import RATE, SHARE
 from llpe.encodings.invariant import mixtures
 from llpe.laplacian import laplacian
 from llpe.models import Classifier
@@ -97,7 +98,7 @@ def test_what_the_first_graph_sets_is_used_on_the_next_and_stored():
     encoding = make_encoding("llpe-invariant", dim=8)
     first, other = sbm(200, seed=1), sbm(300, seed=2)
     before = encoding(encoding.prepare(first))
-    assert before.norm(dim=1).mean().item() == pytest.approx(0.3 * first.x.norm(dim=1).mean().item(), rel=1e-4)
+    assert before.norm(dim=1).mean().item() == pytest.approx(SHARE * first.x.norm(dim=1).mean().item(), rel=1e-4)
     other.x = 10 * other.x
     there = encoding(encoding.prepare(other))
     assert torch.equal(encoding(encoding.prepare(first)), before)
@@ -112,7 +113,7 @@ def test_the_penalty_is_on_the_change_of_the_filters():
     prepared = encoding.prepare(data)
     assert encoding.penalty(prepared).item() == pytest.approx(0, abs=1e-6)
     with torch.no_grad():
-        encoding.theta += 10 * encoding.base / encoding.base.abs().amax(dim=0)  # twice the bank: as far as it is large
+        encoding.theta += encoding.base / (RATE * encoding.base.abs().amax(dim=0))  # twice the bank
     assert encoding.penalty(prepared).item() == pytest.approx(1.0, rel=1e-3)
     assert make_encoding("llpe-invariant", dim=8, frozen=True).theta is None
 

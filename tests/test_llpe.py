@@ -92,6 +92,17 @@ def test_the_plain_output_is_basis_times_coefficients_whatever_is_learned_inside
     assert float(encoding.penalty(prepared)) == 0
 
 
+def test_coefficients_that_were_set_are_not_scaled_by_the_first_graph():
+    encoding = LLPE(2, order=3, size=1.0)
+    wanted = torch.tensor([[1.0, 0.0], [0.0, 4.0], [0.0, 0.0]])
+    encoding.set_coefficients(wanted)
+    encoding(encoding.prepare(tiny("grid")))
+    assert torch.equal(encoding.coefficients, wanted)
+    encoding.reset_parameters()
+    encoding(encoding.prepare(tiny("grid")))
+    assert not torch.equal(encoding.base, LLPE(2, order=3, size=1.0).base)  # a bank is
+
+
 def test_coefficients_that_do_not_fit_are_refused():
     encoding = LLPE(8, order=6)
     with pytest.raises(ValueError, match=r"shape \[order, filters\] = \[6, 1\], got \[6, 8\]"):
@@ -371,7 +382,7 @@ def test_every_form_has_the_name_that_makes_it():
 
 
 def test_the_defaults_of_probes_fit_together():
-    for dim, probes, filters in ((1, 1, 1), (48, 48, 1), (64, 64, 1), (96, 48, 2), (128, 64, 2)):
+    for dim, probes, filters in ((1, 1, 1), (48, 48, 1), (128, 128, 1), (192, 96, 2), (256, 128, 2), (131, 1, 131)):
         encoding = ProbeLLPE(dim)
         assert (encoding.probes, encoding.theta.size(1)) == (probes, filters)
 
@@ -418,24 +429,43 @@ def test_probes_share_their_filters():
 
 
 def test_unit_rows_keep_directions_and_have_mean_square_one():
-    data = tiny("grid")
-    plain = ProbeLLPE(12, order=8, probes=4, rows="plain", size=1.0)
-    unit = ProbeLLPE(12, order=8, probes=4, size=1.0)
-    assert unit.rows == "unit"
-    p, u = (e(e.prepare(data)).view(12, 4, 3) for e in (plain, unit))
-    torch.testing.assert_close(u.square().mean(dim=1), torch.ones(12, 3))
-    torch.testing.assert_close(u, p / p.square().mean(dim=1, keepdim=True).sqrt())
+    encoding = ProbeLLPE(12, order=8, probes=4, size=1.0)
+    assert encoding.rows == "unit"
+    data = encoding.prepare(tiny("grid"))
+    found = encoding(data).view(12, 4, 3)
+    plain = data[encoding.attribute("basis")] @ encoding.coefficients
+    torch.testing.assert_close(found.square().mean(dim=1), torch.ones(12, 3))
+    torch.testing.assert_close(found, plain / plain.square().mean(dim=1, keepdim=True).sqrt())
     assert ProbeLLPE(3, probes=1).rows == "plain"  # of a single number only the sign would be left
 
 
+@pytest.mark.parametrize("kind", [LLPE, ProbeLLPE])
+def test_unit_rows_leave_the_trivial_eigenvector_out_and_plain_ones_keep_it(kind):
+    data = tiny("path")
+    degree = torch.from_numpy(Graph.from_data(data).degree)
+    signals = {"directions" if kind is LLPE else "probes": 3}
+    unit, plain = (kind(6, order=5, rows=rows, **signals) for rows in ("unit", "plain"))
+    trivial = (degree / degree.sum()).sqrt()
+    along = [torch.einsum("v,vsm->sm", trivial, data_basis(each, data).double()) for each in (unit, plain)]
+    assert along[0].abs().max() < 1e-6
+    assert along[1].abs().min() > 1e-3  # T_m(−1) = ±1, so no term is without it
+    without = data_basis(plain, data).double() - trivial[:, None, None] * along[1]
+    torch.testing.assert_close(data_basis(unit, data).double(), without, atol=1e-6, rtol=0)
+
+
 def test_what_a_filter_leaves_nothing_of_is_not_blown_up():
-    """The complete graph has no eigenvalue near 2: what a high pass leaves there is rounding error."""
+    """Without the trivial one, the complete graph has the eigenvalue 1.2 alone: sharp filters of both ends leave
+    rounding errors, and one that passes everything leaves rows to scale."""
     data = tiny("complete")
     encoding = ProbeLLPE(8, probes=4, order=64, size=1.0)
-    rows = encoding(encoding.prepare(data)).detach().view(data.num_nodes, 4, 2).square().mean(dim=1)
-    low, high = rows.T
-    assert torch.allclose(low, torch.ones(data.num_nodes), atol=1e-4)
-    assert (high < 0.1).all()
+    prepared = encoding.prepare(data)
+
+    def mean_squares():
+        return encoding(prepared).detach().view(data.num_nodes, 4, 2).square().mean(dim=1)
+
+    assert (mean_squares() < 0.1).all()
+    encoding.set_coefficients(torch.eye(64)[:, [0, 0]])
+    assert torch.allclose(mean_squares(), torch.ones(data.num_nodes, 2), atol=1e-4)
 
 
 def test_a_row_of_zeros_has_a_finite_gradient():

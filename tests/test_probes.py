@@ -89,3 +89,13 @@ def _distances(graph, theta, pairs, probes, seed):
 def test_a_bad_number_of_probes_is_refused(probes):
     with pytest.raises(ValueError, match="`probes` must be an integer of at least 1"):
         probe_features(Graph.from_data(tiny("path")), order=2, probes=probes)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_centred_features_are_those_without_the_trivial_eigenvector(name):
+    graph = Graph.from_data(tiny(name), warn=False)
+    plain, centred = (probe_features(graph, order=12, probes=5, centred=c, seed=1)[0].double() for c in (False, True))
+    trivial = torch.from_numpy(np.sqrt(graph.degree / max(graph.degree.sum(), 1)))
+    assert torch.einsum("v,vsm->sm", trivial, centred).abs().max() < 1e-5
+    projected = plain - torch.einsum("v,w,wsm->vsm", trivial, trivial, plain)
+    torch.testing.assert_close(centred, projected, atol=2e-5, rtol=0)

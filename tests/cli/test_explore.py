@@ -199,7 +199,7 @@ def test_cache_is_listed_and_cleared(llpe, tmp_path):
     assert document["entries"][0]["unused_seconds"] < 60
     lines = llpe("cache").stdout.splitlines()
     assert lines[0].split() == ["kind", "what", "graph", "size", "unused", "for"]
-    assert any("llpe directions=64, order=32, scaling=unit, seed=0" in line for line in lines)
+    assert any("llpe directions=64, order=32, rows=unit, scaling=unit, seed=0" in line for line in lines)
     assert lines[-1].startswith("2 entries, ")
     assert llpe("cache", "--clear").stdout.startswith("removed 2 entries (")
     assert json.loads(llpe("cache", "--clear", "--json").stdout) == {"folder": str(folder), "removed": 0, "bytes": 0}

@@ -52,6 +52,15 @@ def test_train_prints_a_table_and_where_the_run_is(tmp_path):
     assert "\x1b" not in result.output
 
 
+def test_train_says_what_it_does_to_the_features(tmp_path):
+    told = "note: sbm:n=80: each column of the features is scaled to mean 0 and variance 1; training.features=raw"
+    result = call(*TRAIN, "--runs", tmp_path, "--json")
+    assert result.stderr.count(told) == 1
+    assert json.loads(result.stdout)["splits"] == 2
+    assert "each row of the features is scaled to length 1" in call(*TRAIN, "features=rows", "--runs", tmp_path).stderr
+    assert "features" not in call(*TRAIN, "training.features=raw", "--runs", tmp_path).stderr
+
+
 def test_train_again_only_reads_what_is_there(trained, monkeypatch):
     document, tmp_path = trained
     monkeypatch.setattr("llpe.experiments.train._Run", None)
@@ -118,7 +127,7 @@ def test_check_says_what_would_be_computed(tmp_path):
     document = json.loads(call("check", "--dataset", "sbm:n=80", "--json").stdout)
     assert document["config"]["encoding"]["order"] == 32
     assert document["nodes"] == 80
-    assert document["fixed_bytes"] == 80 * 64 * 4
+    assert document["fixed_bytes"] == 80 * 128 * 32 * 4  # nodes × directions × order
 
 
 @pytest.mark.parametrize("name", [name for name in ENCODINGS if name != "llpe"])

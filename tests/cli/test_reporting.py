@@ -31,6 +31,7 @@ def trained(llpe, tmp_path, quick):
 def test_compare_answers_the_question_and_says_where_the_page_is(trained):
     result, folder = trained
     assert "mlp: test accuracy in %" in result.stdout
+    assert result.stderr.count("note: sbm:n=80: each column of the features is scaled to mean 0") == 1
     assert "Which encoding? " in result.stdout
     assert "2 common splits are too few for the paired test: it needs 6." in result.stdout
     assert "With 2 splits p is never below 0.5: nothing can be told from noise." in result.stdout

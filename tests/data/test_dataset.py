@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from llpe.data import NodeDataset, sbm, sparse_features, undirected
+from llpe.data import NodeDataset, sbm, scaled_features, sparse_features, undirected
 from llpe.graph import tiny
 
 
@@ -119,3 +119,70 @@ def test_bags_of_words_become_sparse_and_dense_features_stay():
     dense = torch.ones(5, 5)
     assert sparse_features(dense) is dense
     assert sparse_features(packed) is packed
+
+
+DENSE = torch.tensor([[1.0, -2.0, 5.0], [3.0, 0.5, 5.0], [8.0, 1.5, 5.0], [0.0, 4.0, 5.0]])
+WORDS = torch.tensor([[3.0, 0.0, 4.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]])
+
+
+def test_rows_are_scaled_to_length_one_and_a_row_of_zeros_stays():
+    scaled, words = scaled_features(WORDS, "rows")
+    torch.testing.assert_close(scaled, torch.tensor([[0.6, 0.0, 0.8, 0.0], [0.0] * 4, [0.0, 1.0, 0.0, 0.0]]))
+    assert words == "each row of the features is scaled to length 1"
+
+
+def test_columns_are_scaled_to_mean_0_and_variance_1_over_their_number():
+    scaled, words = scaled_features(DENSE, "columns")
+    varying = DENSE[:, :2].double()
+    expected = (varying - varying.mean(dim=0)) / varying.var(dim=0, correction=0).sqrt() / 3**0.5
+    torch.testing.assert_close(scaled[:, :2], expected.float())
+    assert scaled[:, :2].square().sum(dim=1).mean().item() == pytest.approx(2 / 3)  # mean square 1/3 a column
+    assert words == "each column of the features is scaled to mean 0 and variance 1"
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0, 0.1, -1e-20, 1e30])
+def test_a_constant_column_says_nothing_and_becomes_0(value):
+    x = torch.cat([torch.arange(1001.0)[:, None], torch.full((1001, 1), value)], dim=1)
+    scaled = scaled_features(x, "columns")[0]
+    assert scaled[:, 1].count_nonzero() == 0
+    assert scaled[:, 0].std(correction=0).item() == pytest.approx(0.5**0.5)
+
+
+def test_a_column_that_varies_little_is_not_taken_for_a_constant():
+    x = torch.ones(1000, 1)
+    x[0] = torch.nextafter(x[0], torch.tensor(2.0))
+    assert scaled_features(x, "columns")[0][0].item() > 10
+
+
+@pytest.mark.parametrize(
+    ("x", "how"),
+    [
+        (WORDS, "rows"),
+        (torch.eye(5), "rows"),
+        (DENSE, "columns"),
+        (-WORDS, "columns"),  # mostly zero, but no counts
+        (torch.ones(3, 2), "columns"),
+        (torch.empty(4, 0), "rows"),
+    ],
+)
+def test_bags_of_words_are_scaled_by_rows_and_others_by_columns(x, how):
+    found, words = scaled_features(x, "auto")
+    expected, expected_words = scaled_features(x, how)
+    assert torch.equal(found, expected)
+    assert words == expected_words
+
+
+def test_raw_features_stay_and_none_are_changed_in_place():
+    before = DENSE.clone()
+    for how in ("auto", "rows", "columns", "raw"):
+        scaled_features(DENSE, how)
+    assert torch.equal(DENSE, before)
+    scaled, words = scaled_features(DENSE, "raw")
+    assert scaled is DENSE
+    assert words == "features are used as they are"
+
+
+@pytest.mark.parametrize("x", [DENSE, WORDS])
+@pytest.mark.parametrize("factor", [1e-30, 1e-3, 1e3, 1e30])
+def test_the_scale_of_features_does_not_matter(x, factor):
+    torch.testing.assert_close(scaled_features(factor * x, "auto")[0], scaled_features(x, "auto")[0])

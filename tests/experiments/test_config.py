@@ -5,6 +5,7 @@ import pytest
 from llpe.encodings import ENCODINGS
 from llpe.experiments import ConfigError, assign, load_config, resolve
 from llpe.experiments.config import differences, dump_toml
+from llpe.experiments.spaces import as_in_the_paper
 
 SPEC = "sbm:n=60"
 
@@ -14,20 +15,70 @@ def test_every_default_is_spelled_out():
     assert config.encoding.model_dump() == {
         "name": "llpe",
         "dim": 128,
+        "order": 32,
+        "directions": 128,
+        "start": "heat",
+        "rows": "unit",
+        "share": 1.0,
+        "size": None,
+        "l1": 0.0,
+        "l2": 0.01,
+        "frozen": False,
+        "seed": 0,
+    }
+    assert config.model.model_dump() == {
+        "name": "mlp",
+        "hidden": 64,
+        "layers": 1,
+        "dropout": 0.5,
+        "input_dropout": 0.5,
+        "variant": "plain",
+    }
+    assert (config.training.features, config.training.weight_decay) == ("auto", 2e-3)
+    assert (config.training.epochs, config.training.patience) == (1000, 200)
+
+
+def test_only_the_plain_mlp_has_one_layer():
+    models = [{"name": "mlp"}, {"name": "sage"}, {"name": "mlp", "variant": "strong"}, {"name": "mlp", "layers": 2}]
+    assert [resolve({"dataset": SPEC, "model": model}).model.layers for model in models] == [1, 2, 4, 2]
+
+
+def test_the_paper_s_protocol_takes_the_place_of_defaults_and_of_nothing_that_was_said():
+    config = resolve(as_in_the_paper({"dataset": SPEC}))
+    assert config.encoding.model_dump() == {
+        "name": "llpe",
+        "dim": 128,
         "order": 64,
+        "directions": 1,
         "start": "uniform",
+        "rows": "plain",
+        "share": 0.1,
         "size": 1.0,
         "l1": 0.0,
         "l2": 0.0,
+        "frozen": False,
         "seed": 0,
     }
-    assert config.model.layers == 2
-    assert config.training.patience == 200
+    model = config.model
+    assert (model.hidden, model.layers, model.dropout, model.input_dropout) == (128, 2, 0.0, 0.0)
+    assert (config.training.features, config.training.weight_decay, config.training.epochs) == ("raw", 0.0, 2000)
+    raw = {"dataset": SPEC, "encoding": {"order": 8}, "model": {"hidden": 4}, "training": {"features": "rows"}}
+    said = resolve(as_in_the_paper(raw))
+    assert (said.encoding.order, said.model.hidden, said.training.features) == (8, 4, "rows")
+    assert raw == {"dataset": SPEC, "encoding": {"order": 8}, "model": {"hidden": 4}, "training": {"features": "rows"}}
+    rwse = {"name": "rwse", "steps": 4}
+    assert as_in_the_paper({"dataset": SPEC, "encoding": rwse})["encoding"] == rwse
+
+
+def test_a_size_takes_the_place_of_the_share():
+    assert resolve({"dataset": SPEC, "encoding": {"share": 0.3}}).encoding.share == 0.3
+    sized = resolve({"dataset": SPEC, "encoding": {"size": 2.0}}).encoding
+    assert (sized.size, sized.directions) == (2.0, 1)
 
 
 def test_the_same_experiment_said_in_two_ways_has_one_hash():
     short = resolve({"dataset": SPEC, "encoding": {"name": "llpe"}})
-    long = resolve({"dataset": SPEC, "encoding": {"order": 64, "dim": 128}, "model": {"layers": 2}})
+    long = resolve({"dataset": SPEC, "encoding": {"order": 32, "dim": 128}, "model": {"layers": 1}})
     assert short == long
     assert short.hash == long.hash
     assert short.hash != resolve({"dataset": SPEC, "training": {"lr": 0.02}}).hash
@@ -75,7 +126,7 @@ def test_all_problems_are_reported_at_once():
         "options of 'llpe' must be among dim, order,",
         "`model` must be one of mlp, sage, gcn, gt",
         "`training.lr` must be valid, got -1",
-        "`training.lrr` must be one of optimizer, lr,",
+        "`training.lrr` must be one of features, optimizer, lr,",
         "`training.optimizer` must be valid, got 'lbfgs'",
         "`splits.count` must be valid, got 0",
         "`other` must be one of dataset, encoding, model, training, splits",
@@ -97,7 +148,7 @@ def test_options_of_the_model_are_checked_with_the_encoding():
 
 def test_an_impossible_encoding_is_refused_with_its_own_words():
     with pytest.raises(ConfigError, match="encoding: `dim` must be probes × filters"):
-        resolve({"dataset": SPEC, "encoding": {"name": "llpe-probes", "dim": 66}})
+        resolve({"dataset": SPEC, "encoding": {"name": "llpe-probes", "dim": 66, "probes": 64}})
 
 
 def test_plain_keys_find_their_section():

@@ -19,7 +19,7 @@ from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
 from llpe.experiments import ConfigError, RunFolder, fit, load_encoding, predict, resolve, run
 from llpe.experiments import engine as engine_module
 from llpe.experiments import train as train_module
-from llpe.experiments.train import make_task, score, train_split
+from llpe.experiments.train import make_task, prepared, score, train_split
 
 QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
 
@@ -49,6 +49,25 @@ def test_fit_learns_blocks_and_returns_everything():
     assert len(result.val) == len(result.test) == 2
     assert set(data.keys()) == before
     assert result.run is None
+
+
+@pytest.mark.parametrize("encoding", ["none", "llpe", "llpe-invariant"])
+@pytest.mark.parametrize("words", [False, True])
+def test_the_scale_of_the_features_does_not_matter_unless_they_are_to_be_raw(encoding, words):
+    data = sbm(n=200, homophily=0.7, seed=0)
+    if words:
+        data.x = (data.x > 0.8).float()
+    settings = {"encoding": encoding, "dim": 8, "hidden": 8, "epochs": 30, "splits": 2, "cache": False}
+    plain = fit(data, **settings)
+    for factor in (1000.0, 0.001):
+        scaled = data.clone()
+        scaled.x = factor * data.x
+        other = fit(scaled, **settings)
+        assert other.test == plain.test
+        torch.testing.assert_close(other.probabilities, plain.probabilities, atol=1e-3, rtol=0)
+        raw = fit(scaled, features="raw", **settings)
+        assert not torch.allclose(raw.probabilities, plain.probabilities, atol=1e-2)
+    assert torch.equal(scaled.x, 0.001 * data.x)
 
 
 def test_a_fit_is_printed_as_a_line_without_tensors(tmp_path):
@@ -199,7 +218,7 @@ def test_a_run_folder_explains_itself(tmp_path):
     assert report["versions"]["torch"]
     assert report["split_fingerprint"] == make_splits(dataset)[1].fingerprint
     with np.load(folder / "split-01" / "filters.npz") as filters:
-        assert filters["response"].shape == (201, 8)
+        assert filters["response"].shape == (201, 1)  # shared by eight directions
 
 
 def test_a_finished_run_is_not_trained_again_and_gives_the_same_result(tmp_path, monkeypatch):
@@ -235,7 +254,7 @@ def test_a_trained_run_can_be_loaded_and_used(tmp_path):
     result = run(dataset, config_of(), root=tmp_path)
     folder = RunFolder.read(result.run)
     model = folder.load_classifier()
-    data = model.encoding.prepare(dataset.data)
+    data = prepared(dataset.data, model.encoding, features=folder.config.training.features)
     assert torch.allclose(predict(model, data), result.probabilities, atol=1e-6)
     assert torch.equal(load_encoding(result.run).theta, result.encoding.theta)
     with pytest.raises(ValueError, match="`split` must be a finished split"):

@@ -11,7 +11,7 @@ from llpe.experiments.train import make_task, predict, train_split
 RAW = {
     "dataset": "sbm:n=200,homophily=1",
     "encoding": {"name": "llpe-probes", "dim": 8, "order": 16, "probes": 8},
-    "model": {"hidden": 8},
+    "model": {"hidden": 8, "dropout": 0.0, "input_dropout": 0.0},
     "training": {"epochs": 12},
     "splits": {"count": 1},
 }
@@ -78,7 +78,7 @@ def test_a_resumed_split_in_batches_ends_with_the_same_bits(ready, tmp_path, sto
 def test_output_in_batches_is_the_output_of_the_whole(ready, monkeypatch):
     task, _ = ready
     model = config_of().make_classifier(task.num_features, task.num_classes)
-    whole = predict(model, task.data)
+    whole = predict(model.eval(), task.data)
     monkeypatch.setattr(views, "MANY_ROWS", 50)
     monkeypatch.setattr(views, "BATCH", 17)
     torch.testing.assert_close(predict(model, task.data), whole)
@@ -106,11 +106,12 @@ def test_a_batch_left_out_does_not_change_the_name_of_a_run():
     assert config_of().hash != config_of(batch=8).hash
 
 
-def shares(model, dropout, few, monkeypatch, encoding="llpe"):
+def shares(model, dropout, few, monkeypatch, encoding="llpe", input_dropout=0.0):
     """How a split trains and what its steps share, where graphs of ``few`` nodes count as few."""
     monkeypatch.setattr(views, "FEW_NODES", few)
     own = {"dim": 8} | ({"order": 16} if encoding == "llpe" else {"k": 8} if encoding == "san" else {})
-    raw = RAW | {"encoding": {"name": encoding, **own}, "model": {"name": model, "hidden": 8, "dropout": dropout}}
+    options = {"name": model, "hidden": 8, "layers": 2, "dropout": dropout, "input_dropout": input_dropout}
+    raw = RAW | {"encoding": {"name": encoding, **own}, "model": options}
     graph, config = load_graph(RAW["dataset"]), resolve(raw)
     task, split = make_task(graph, config.make_encoding()), make_splits(graph, count=1)[0]
     outcome = train_split(task, split, 0, config)
@@ -141,5 +142,6 @@ def test_with_dropout_the_states_before_it_are_shared_and_training_is_bit_for_bi
 
 
 @pytest.mark.parametrize("few", [0, 1000])
-def test_an_encoding_that_draws_at_random_in_training_shares_nothing(few, monkeypatch):
+def test_an_input_that_is_drawn_at_random_in_training_shares_nothing(few, monkeypatch):
     assert shares("sage", 0.0, few, monkeypatch, encoding="san")[1] == "nothing"
+    assert shares("sage", 0.0, few, monkeypatch, input_dropout=0.5)[1] == "nothing"

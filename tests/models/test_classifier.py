@@ -180,3 +180,22 @@ def test_several_graphs_are_refused_where_all_nodes_see_each_other(data: Data) -
         make(model="gt")(batch)
     sage = make(model="sage")
     torch.testing.assert_close(sage(batch), torch.cat([sage(data), sage(data)]))
+
+
+def test_entries_of_features_and_encoding_are_dropped_in_training_only(data: Data) -> None:
+    plain, dropping = make(), make(input_dropout=0.5)
+    dropping.load_state_dict(plain.state_dict())
+    assert torch.equal(dropping.eval()(data), plain.eval()(data))
+    torch.manual_seed(0)
+    encoding = dropping.train().states(data)[:, -4:]
+    exact = plain.states(data)[:, -4:]
+    kept = encoding != 0
+    assert 0 < int(kept.sum()) < kept.numel()
+    torch.testing.assert_close(encoding[kept], 2 * exact[kept])
+    assert not torch.equal(dropping.states(data)[:, :8], plain.states(data)[:, :8])
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+def test_a_share_of_the_input_that_cannot_be_dropped_is_refused(share: object) -> None:
+    with pytest.raises(ValueError, match="`input_dropout` must be"):
+        make(input_dropout=share)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from llpe.models import make_backbone, sparse, take_rows
+from llpe.models.dropout import dropout
 from llpe.models.features import FeatureLinear
 from llpe.models.sparse import FixedMatrix, quiet, remember
 
@@ -151,3 +152,48 @@ def test_no_warning_of_torch_about_sparse_tensors_leaks_out(x: Tensor) -> None:
         take_rows(features, torch.tensor([0]))
     finally:
         torch.set_warn_always(False)
+
+
+def test_a_product_with_dropped_entries_is_that_of_the_matrix_without_them(x: Tensor) -> None:
+    """Forwards and backwards, against the dense matrix that the same draw leaves."""
+    matrix = FixedMatrix(lambda: x.double().to_sparse())
+    h = torch.randn(30, 4, dtype=torch.float64, requires_grad=True)
+    torch.manual_seed(3)
+    found = matrix.dropped(h, 0.4)
+    torch.manual_seed(3)
+    left = sparse.with_values(matrix.csr, dropout(matrix.csr.values(), 0.4, True)).to_dense()
+    kept = left != 0
+    assert 0 < int(kept.sum()) < int((x != 0).sum())
+    torch.testing.assert_close(left[kept], x.double()[kept] / 0.6, rtol=1e-4, atol=0)
+    torch.testing.assert_close(found, left @ h)
+    upstream = torch.randn(20, 4, dtype=torch.float64)
+    (gradient,) = torch.autograd.grad(found, h, upstream)
+    torch.testing.assert_close(gradient, left.T @ upstream)
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.sparse_csr])
+def test_features_with_dropped_entries_are_right_on_average(x: Tensor, layout: torch.layout) -> None:
+    linear = FeatureLinear(30, 3, dropout=0.5)
+    features = x if layout == torch.strided else as_layout(x, layout)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        draws = torch.stack([linear(features) for _ in range(3000)]).double()
+        exact = (x @ linear.weight + linear.bias).double()
+        error = draws.std(dim=0) / len(draws) ** 0.5
+        assert ((draws.mean(dim=0) - exact).abs() <= 5 * error + 1e-6).all()
+        assert (draws.std(dim=0)[x.any(dim=1)] > 0).all()
+        state = torch.get_rng_state()
+        torch.testing.assert_close(linear.eval()(features), exact.float())
+        assert torch.equal(torch.get_rng_state(), state)  # nothing is drawn
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.sparse_csr])
+def test_the_gradient_of_dropped_features_is_that_of_what_was_left(x: Tensor, layout: torch.layout) -> None:
+    linear = FeatureLinear(30, 30, dropout=0.5)
+    linear.weight.data.copy_(torch.eye(30))  # so that the output is what was left of x
+    linear.bias.data.zero_()
+    out = linear(x if layout == torch.strided else as_layout(x, layout))
+    upstream = torch.randn(20, 30)
+    weight, bias = torch.autograd.grad(out, [linear.weight, linear.bias], upstream)
+    torch.testing.assert_close(weight, out.detach().T @ upstream)
+    torch.testing.assert_close(bias, upstream.sum(dim=0))

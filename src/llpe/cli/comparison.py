@@ -57,7 +57,7 @@ def compare(
       llpe compare my-graph.npz --model sage -o my-graph.html
     """
     check_new_file("output", out, PAGES, replace=True)
-    from llpe.cli.laboratory import train_with_bars
+    from llpe.cli.laboratory import say_scaling, train_with_bars
     from llpe.cli.options import open_graph
     from llpe.report.collect import load_run
     from llpe.report.page import write_page
@@ -71,6 +71,7 @@ def compare(
     else:
         kind, count = "random", SPLITS if splits is None else splits
     configs = list(quick_configs(graph, dataset.num_nodes, model=model, splits=count, kind=kind))
+    say_scaling(dataset, configs[0])
     folders = [train_with_bars(dataset, config, runs, workers).run for config in configs]
     found = [load_run(folder) for folder in folders if folder is not None]
     verdict = judge(found, label_runs(found))

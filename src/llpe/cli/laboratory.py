@@ -53,6 +53,7 @@ def train(
     """
     config = _config(request, dataset, encoding, model)
     loaded = open_graph(config.dataset, data_root)
+    say_scaling(loaded, config)
     try:
         fit = train_with_bars(loaded, config, runs, workers)
     except KeyboardInterrupt:
@@ -225,6 +226,15 @@ def _config(request: list[str] | None, dataset: str | None, encoding: str | None
     if "search" in raw:
         raise ValueError("CONFIG must describe one experiment, got a section [search]. Use `llpe search`.")
     return resolve(raw)
+
+
+def say_scaling(loaded: Any, config: Config) -> None:
+    """What is done to the features before training, if anything."""
+    from llpe.data import scaled_features
+
+    if config.training.features != "raw":
+        words = scaled_features(loaded.data.x, config.training.features)[1]
+        output.note(f"{loaded.name}: {words}; training.features=raw leaves them as they are.")
 
 
 def train_with_bars(loaded: Any, config: Config, runs: Path, workers: int | None) -> Fit:

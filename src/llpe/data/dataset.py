@@ -16,6 +16,7 @@ from llpe.graph import Graph, check_data
 
 METRICS = ("accuracy", "auroc")
 PARTS = ("train", "val", "test")
+CONSTANT = 1e-12  # spread, relative to its largest entry, below which a column varies by rounding only
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,13 +140,13 @@ def scaled_features(x: Tensor, how: str) -> tuple[Tensor, str]:
     wide = x.double()
     if how == "rows":
         length = torch.linalg.vector_norm(wide, dim=1, keepdim=True)
-        return (wide / torch.where(length > 0, length, 1.0)).to(
-            x.dtype
-        ), "each row of the features is scaled to length 1"
-    spread = wide.std(dim=0, correction=0)
-    moved = (wide - wide.mean(dim=0)) / torch.where(spread > 0, spread, 1.0)
-    words = "each column of the features is scaled to mean 0 and variance 1"
-    return (moved / x.size(1) ** 0.5).to(x.dtype), words
+        rows = wide / torch.where(length > 0, length, 1.0)
+        return rows.to(x.dtype), "each row of the features is scaled to length 1"
+    moved = wide - wide.mean(dim=0)
+    spread = moved.square().mean(dim=0).sqrt()
+    varies = spread > CONSTANT * wide.abs().amax(dim=0)
+    columns = torch.where(varies, moved / torch.where(varies, spread, 1.0), 0.0) / x.size(1) ** 0.5
+    return columns.to(x.dtype), "each column of the features is scaled to mean 0 and variance 1"
 
 
 def sparse_features(x: Tensor) -> Tensor:

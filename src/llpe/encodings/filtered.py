@@ -103,6 +103,7 @@ class FilteredEncoding(Encoding):
             (self.base if self.theta is None else self.theta).uniform_(-(self.order**-0.5), self.order**-0.5)
         else:
             self.base.copy_(BANKS[self.start](self.order, self.base.size(1)))
+            self._given = False
             if self.theta is not None:
                 self.theta.zero_()
         self.scale.fill_(math.nan)
@@ -136,6 +137,7 @@ class FilteredEncoding(Encoding):
             self.theta.copy_(given)
             return
         self.base.copy_(given)
+        self._given = True
         if self.theta is not None:
             self.theta.zero_()
 
@@ -151,7 +153,7 @@ class FilteredEncoding(Encoding):
         if self._scaled:
             return
         with torch.no_grad():
-            if self.rows == "plain" and self.start != "uniform":
+            if self.rows == "plain" and self.start != "uniform" and not self._given:
                 self.base.div_(spread(self._filtered(data)))
             if self.size is None:
                 length = torch.linalg.vector_norm(self._filtered(data).flatten(1), dim=1).mean()

@@ -96,6 +96,9 @@ def fit(
 ) -> Fit:
     """Trains a node classifier with an encoding on one graph.
 
+    Features are scaled first, rows or columns as :func:`~llpe.data.scaled_features` says; ``features="raw"`` leaves
+    them as they are. ``data`` itself is not changed.
+
     Args:
         data: a graph with ``x`` and ``y`` (−1 is unlabelled).
         encoding: a name or an encoding; its fixed part is prepared here.
