@@ -8,8 +8,8 @@ The script is that of PyG's examples/gcn.py: rows of the features scaled to sum 
 heads of 8), dropout 0.5, Adam with a rate of 0.01 and a weight decay of 5e-4 on the first layer, 200 epochs, the test
 score of the epoch with the best validation score. Nothing is tuned. Splits: the public one, or 20 labels of each class
 (few); 60/20/20 at random (random). Every encoding sees the same splits, initial weights of the rest of the model and
-dropped entries, so that what differs is the encoding. Mean over five seeds, each of initial weights and of a split; on graphs below 1000
-nodes, whose test sets are small, a seed is the mean of four splits.
+dropped entries, so that what differs is the encoding. Mean over five seeds, each of initial weights and of a split; on
+graphs below 1000 nodes, whose test sets are small, a seed is the mean of four splits.
 """
 
 import argparse
