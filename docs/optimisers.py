@@ -22,8 +22,8 @@ from llpe.report.colours import SERIES
 from llpe.report.figures import new_figure, plain_axes, save_figure
 
 FORMS: dict[str, dict[str, Any]] = {
-    "one signal, Θ learned (the plain formula)": {"size": 1.0, "start": "uniform", "order": 64},
-    "sixteen signals, change of a bank learned (the default)": {},
+    "plain formula: one signal": {"size": 1.0, "start": "uniform", "order": 64},
+    "default: change of a bank": {},
 }
 DRAWS, LR = 20, 0.01
 
@@ -66,7 +66,7 @@ def main() -> None:
     data.train_mask = dataset.masks["train"][:, 0]
     adjacency = normalised_adjacency(Graph.from_data(data))
     figure = new_figure(9, 3.2)
-    bins = np.linspace(0, 2, 21)
+    bins = np.linspace(0, 2, 9)
     axes = figure.subplots(1, 2, sharey=True)
     for ax, (words, options) in zip(axes, FORMS.items(), strict=True):
         rough, sgd, adam = energies(LLPE(16, **options), data, adjacency, dataset.num_classes)
