@@ -41,7 +41,7 @@ def main() -> None:
     for ax, homophily, words in zip(axes, (0.95, 0.05), ("neighbours agree", "neighbours differ"), strict=True):
         data = sbm(n=600, homophily=homophily)
         spectrum = full_spectrum(data)
-        encoding = LLPE(dim=8, order=32, l1=1e-4)
+        encoding = LLPE(dim=8, order=32, size=1.0, start="uniform", l1=1e-4)
         train(encoding, encoding.prepare(data))
         labels = (spectrum.vectors.T @ (data.y.double() - 0.5)).square()
         draw(ax, encoding, spectrum.values.numpy(), labels.numpy())

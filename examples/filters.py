@@ -38,7 +38,7 @@ def main() -> None:
         data = sbm(n=600, homophily=homophily)
         spectrum = full_spectrum(data)
         labels = (spectrum.vectors.T @ (data.y.double() - 0.5)).square()
-        encoding = LLPE(dim=8, order=32, l1=1e-4)
+        encoding = LLPE(dim=8, order=32, size=1.0, start="uniform", l1=1e-4)
         prepared = encoding.prepare(data)
         rows = {"filters before": energy(encoding, spectrum.values)}
         train(encoding, prepared)

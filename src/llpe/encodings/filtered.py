@@ -36,7 +36,7 @@ from llpe.filters import BANKS, spread, to_unit_rows
 Start = Literal["uniform", "heat", "step"]
 Rows = Literal["plain", "unit"]
 SHARE = 0.1  # of the features' mean row length
-RATE = 0.05  # of a filter's largest coefficient: what a change of 1 in Θ adds
+RATE = 0.02  # of a filter's largest coefficient: what a change of 1 in Θ adds
 L2 = 0.01  # penalty on the change of the filters, unless another is given
 LEVELS = 1024  # distinct eigenvalues that ‖W‖₁ sees; more are merged with their neighbours
 
