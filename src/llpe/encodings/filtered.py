@@ -9,7 +9,7 @@ signals, so dim = signals × filters. Only the coefficients C ∈ R^(order × fi
 * a bank of low and high passes (``"heat"``, ``"step"``): C = bank + step·Θ, where Θ starts at 0 and ``step`` is a small
   part of each filter's largest coefficient. At the rates that models are trained with the filters then change slowly,
   and few labels cannot bend them at once. The penalty is on that change, relative to the bank: one value suits graphs
-  of any size and encodings of any width, and forgetting it does no harm.
+  of any size and encodings of any width.
 
 The output is small beside the features unless ``size`` says otherwise: its rows have a mean length of ``share`` times
 that of the rows of ``data.x`` (of 1, where there are no features) on the first graph that is prepared. An encoding
