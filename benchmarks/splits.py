@@ -15,9 +15,9 @@ from rows import Row, Size, against, row
 from torch import nn
 
 from llpe.data import DownloadError, NodeDataset, load_graph, make_splits
-from llpe.experiments import Config, resolve, run
-from llpe.experiments.spaces import as_in_the_paper
-from llpe.experiments.train import score
+from llpe.lab import Config, resolve, run
+from llpe.lab.spaces import as_in_the_paper
+from llpe.lab.train import score
 
 GRAPHS = {"full": ("texas", "cora"), "quick": ("texas",), "tiny": ("sbm:n=100",)}
 REPEATS = {"texas": 9, "cora": 1}

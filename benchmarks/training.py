@@ -21,9 +21,9 @@ from llpe import LLPE, Graph
 from llpe.cache import Cache
 from llpe.data import NodeDataset, make_splits
 from llpe.encodings.llpe import penalty_parts
-from llpe.experiments import resolve
-from llpe.experiments.spaces import as_in_the_paper
-from llpe.experiments.train import Progress, make_task, score, train_split
+from llpe.lab import resolve
+from llpe.lab.spaces import as_in_the_paper
+from llpe.lab.train import Progress, make_task, score, train_split
 from llpe.models import Classifier
 from llpe.spectrum import full_spectrum
 

@@ -5,7 +5,7 @@ import torch
 
 from llpe import LLPE, Concat, make_encoding, tiny
 from llpe.data import sbm
-from llpe.experiments import fit
+from llpe.lab import fit
 from llpe.models import Classifier
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from llpe.data import load_graph
-from llpe.experiments import load_config, resolve, run
+from llpe.lab import load_config, resolve, run
 
 CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*.toml"))
 

@@ -24,7 +24,7 @@ def test_the_command_says_in_one_line_what_to_install(missing):
     assert done.stderr == f"error: `llpe` needs the extra `lab`, got no {missing}. Install it with: {INSTALL}\n"
 
 
-@pytest.mark.parametrize("door", ["llpe.experiments", "llpe.report", "llpe.report.page", "llpe.studies"])
+@pytest.mark.parametrize("door", ["llpe.lab", "llpe.report", "llpe.report.page", "llpe.paper"])
 def test_a_module_says_in_its_last_line_what_to_install(door):
     done = python(f"import {door}", without="pydantic plotly")
     said = done.stderr.splitlines()[-1]
@@ -46,7 +46,7 @@ import llpe.experiments
 
 def test_the_core_the_data_and_the_models_need_no_laboratory():
     code = """
-import llpe, llpe.data, llpe.graphgym, llpe.models, llpe.theory
+import llpe, llpe.data, llpe.graphgym, llpe.models
 data = llpe.data.load_graph("sbm:n=40").data
 assert llpe.LLPE(dim=4)(llpe.LLPE(dim=4).prepare(data, cache=False)).shape == (40, 4)
 """
@@ -57,4 +57,5 @@ assert llpe.LLPE(dim=4)(llpe.LLPE(dim=4).prepare(data, cache=False)).shape == (4
 def test_the_list_is_that_of_the_project():
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
     names = [line.partition(">=")[0] for line in project["optional-dependencies"]["lab"]]
-    assert tuple("sklearn" if name == "scikit-learn" else name for name in names) == LAB
+    modules = {"scikit-learn": "sklearn", "tomli-w": "tomli_w"}
+    assert tuple(modules.get(name, name) for name in names) == LAB

@@ -30,13 +30,13 @@ ORDER = [
     "spectrum",
     "functional",
     "encodings",
-    "theory",
     "transforms",
     "graphgym",
     "models",
+    "lab",
     "experiments",
     "report",
-    "studies",
+    "paper",
     "cli",
 ]
 
@@ -81,7 +81,7 @@ import llpe; [getattr(llpe, name) for name in llpe.__all__]
 new = {name.split(".")[0] for name in set(sys.modules) - before}
 laboratory = {"pandas", "sklearn", "matplotlib", "pydantic", "typer", "rich", "networkx", "yacs", "optuna", "plotly"}
 assert not new & laboratory, new & laboratory
-own = ("llpe.data", "llpe.models", "llpe.experiments", "llpe.report", "llpe.cli")
+own = ("llpe.data", "llpe.models", "llpe.lab", "llpe.report", "llpe.cli")
 assert not [name for name in sys.modules if name.startswith(own)]
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

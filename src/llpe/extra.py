@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-LAB = ("matplotlib", "networkx", "optuna", "plotly", "pydantic", "rich", "sklearn", "typer")  # as in pyproject.toml
+LAB = (  # as in pyproject.toml
+    "jinja2",
+    "matplotlib",
+    "networkx",
+    "optuna",
+    "pandas",
+    "plotly",
+    "pydantic",
+    "rich",
+    "sklearn",
+    "tomli_w",
+    "typer",
+)
 INSTALL = 'pip install "llpe[lab]" (in a checkout: pip install ".[lab]")'
 
 

@@ -86,7 +86,7 @@ try:
     app(["--help"])
 except SystemExit as end:
     assert not end.code
-heavy = {"torch", "numpy", "scipy", "matplotlib", "pydantic", "rich.console", "llpe.data", "llpe.experiments"}
+heavy = {"torch", "numpy", "scipy", "matplotlib", "pydantic", "rich.console", "llpe.data", "llpe.lab"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
     done = python("-c", code)

@@ -125,7 +125,7 @@ def test_a_run_gives_its_trained_encoding(llpe, tmp_path, monkeypatch):
         asked.append((run, split))
         return trained.train()
 
-    monkeypatch.setattr("llpe.experiments.load_encoding", load_encoding)
+    monkeypatch.setattr("llpe.lab.load_encoding", load_encoding)
     run, path = tmp_path / "runs" / "a", tmp_path / "pe.safetensors"
     result = llpe("encode", GRAPH, "-o", path, "--run", run, "--split", "2")
     assert result.exit_code == 0, result.stderr

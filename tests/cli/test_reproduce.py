@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from llpe import studies
-from llpe.studies import MODULES
-from llpe.studies.base import Study
+from llpe import paper
+from llpe.paper import MODULES
+from llpe.paper.base import Study
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def counting(monkeypatch):
             context.write_text("counting.md", f"**{context.budget}: {numbers}**\n"),
         ]
 
-    monkeypatch.setattr(studies, "find_study", lambda name: Study(name, "Counting", run))
+    monkeypatch.setattr(paper, "find_study", lambda name: Study(name, "Counting", run))
 
 
 def test_help_names_every_study(llpe):

@@ -5,9 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-import llpe.theory as theory
+import llpe.paper.theory as theory
 from llpe.cli import app
-from llpe.theory.base import Check, Claim, Panel, curve
+from llpe.paper.theory.base import Check, Claim, Panel, curve
 
 PANEL = Panel("panel", "x", "y", (curve("line", [1, 2], [1, 2]),))
 

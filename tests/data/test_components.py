@@ -7,8 +7,8 @@ import torch
 from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, giant_component, load_graph
-from llpe.experiments import ConfigError, resolve
 from llpe.graph import Graph
+from llpe.lab import ConfigError, resolve
 
 
 def path_and_triangle() -> NodeDataset:

@@ -101,7 +101,7 @@ def test_reports_never_import_torch():
     code = """
 import sys
 import llpe.report.collect, llpe.report.figures, llpe.report.render, llpe.report.table
-assert not {"torch", "pandas", "llpe.experiments"} & set(sys.modules)
+assert not {"torch", "pandas", "llpe.lab"} & set(sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ from llpe.cli.options import DataRoot, GraphArgument, Json, check_new_file
 from llpe.cli.reporting import PAGES
 
 if TYPE_CHECKING:
-    from llpe.experiments import Config
+    from llpe.lab import Config
 
 SPLITS = 8  # the fewest with which the best of six can be told from the others, see llpe.report.verdict
 LIMITS = {"llpe": 5000, "rwse": 20_000}  # nodes up to which all eigenvectors, or return probabilities, are quick
@@ -98,7 +98,7 @@ def quick_configs(graph: str, num_nodes: int, *, model: str, splits: int, kind: 
         >>> len(list(quick_configs("sbm:n=100", 100, model="mlp", splits=8)))
         6
     """
-    from llpe.experiments import resolve
+    from llpe.lab import resolve
 
     for encoding in ENCODINGS:
         limit = LIMITS.get(encoding["name"], num_nodes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from llpe.experiments.config import Config, resolve
+from llpe.lab.config import Config, resolve
 from llpe.report.collect import Run
 from llpe.report.figures import Bar
 

@@ -34,7 +34,7 @@ def untrained(name: str, dim: int | None, options: dict[str, Any]) -> Encoding:
 
 def trained(run: Path, split: int | None) -> Encoding:
     """The encoding that a run has learned."""
-    from llpe.experiments import load_encoding
+    from llpe.lab import load_encoding
 
     return load_encoding(run, split=split)
 

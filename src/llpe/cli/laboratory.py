@@ -13,7 +13,7 @@ from llpe.cli.commands import app
 from llpe.cli.options import DataRoot, Force, GraphArgument, Json, check_new_file, open_graph, parse_assignments
 
 if TYPE_CHECKING:
-    from llpe.experiments import Config, Fit
+    from llpe.lab import Config, Fit
 
 PREDICTED = (".csv", ".npz")
 
@@ -57,7 +57,7 @@ def train(
     try:
         fit = train_with_bars(loaded, config, runs, workers)
     except KeyboardInterrupt:
-        from llpe.experiments import RunFolder
+        from llpe.lab import RunFolder
 
         folder = RunFolder.of(runs, config.model_copy(update={"data": loaded.fingerprint}))
         output.note(f"finished splits and checkpoints are kept. Resume with: llpe train {folder.path} --runs {runs}")
@@ -96,7 +96,7 @@ def check(
       llpe check my-config.toml
       llpe check --dataset photo --encoding llpe --model sage
     """
-    from llpe.experiments.estimate import estimate
+    from llpe.lab.estimate import estimate
 
     config = _config(request, dataset, encoding, model)
     loaded = open_graph(config.dataset, data_root)
@@ -142,7 +142,7 @@ def predict(
       llpe predict runs/mine/llpe+sage/89abcdef new-graph.npz -o classes.npz --split 3
     """
     check_new_file("output", out, PREDICTED, replace=force)
-    from llpe.experiments.prediction import predict_graph, write_predictions
+    from llpe.lab.prediction import predict_graph, write_predictions
 
     dataset = open_graph(graph, data_root)
     prediction = predict_graph(run, dataset, split=split)
@@ -197,7 +197,7 @@ def raw_config(
     request: list[str] | None, dataset: str | None, encoding: str | None, model: str | None
 ) -> dict[str, Any]:
     """The config that a command line describes, not yet checked."""
-    from llpe.experiments import assign, load_config
+    from llpe.lab import assign, load_config
 
     items = request or []
     files = [item for item in items if "=" not in item or Path(item).exists()]
@@ -220,7 +220,7 @@ def raw_config(
 
 def _config(request: list[str] | None, dataset: str | None, encoding: str | None, model: str | None) -> Config:
     """The one experiment that a command line describes."""
-    from llpe.experiments import resolve
+    from llpe.lab import resolve
 
     raw = raw_config(request, dataset, encoding, model)
     if "search" in raw:
@@ -240,7 +240,7 @@ def say_scaling(loaded: Any, config: Config) -> None:
 def train_with_bars(loaded: Any, config: Config, runs: Path, workers: int | None) -> Fit:
     """Trains with a bar for each split."""
     from llpe.cli.progress import Bar, progress
-    from llpe.experiments import Outcome, Progress, run
+    from llpe.lab import Outcome, Progress, run
 
     name = f"{loaded.name} {config.encoding.name}+{config.model.name}"
     bars: dict[int, Bar] = {}

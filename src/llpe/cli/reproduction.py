@@ -43,7 +43,7 @@ def reproduce(
       llpe reproduce sbm --budget quick
       llpe reproduce table-small --runs runs/small
     """
-    from llpe.studies import BUDGETS, Context, find_study
+    from llpe.paper import BUDGETS, Context, find_study
 
     check_choice("budget", budget, tuple(BUDGETS))
     study = find_study(name)

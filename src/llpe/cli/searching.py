@@ -13,8 +13,8 @@ from llpe.cli.laboratory import Dataset, EncodingName, ModelName, Request, Runs,
 from llpe.cli.options import DataRoot, Json, open_graph
 
 if TYPE_CHECKING:
-    from llpe.experiments import Found, Progress
-    from llpe.experiments.search import Trial
+    from llpe.lab import Found, Progress
+    from llpe.lab.search import Trial
 
 
 @app.command()
@@ -45,8 +45,8 @@ def search(
       llpe search --dataset texas --encoding llpe --model mlp --trials 20
       llpe search my-config.toml --method grid
     """
-    from llpe.experiments import RunFolder, resolve, take_search
-    from llpe.experiments import search as run_search
+    from llpe.lab import RunFolder, resolve, take_search
+    from llpe.lab import search as run_search
 
     raw, settings = take_search(_with(raw_config(request, dataset, encoding, model), locals()))
     config = resolve(raw)
@@ -98,7 +98,7 @@ def _with_bar(action: Any, name: str) -> Found:
 def _show(found: Found, metric: str, tests: list[float]) -> None:
     from statistics import fmean
 
-    from llpe.experiments.spaces import assignments
+    from llpe.lab.spaces import assignments
 
     keys = list(assignments(found.trials[0].choice))
     order = sorted(found.trials, key=lambda trial: (trial.state != "complete", -(trial.val or 0.0)))

@@ -12,7 +12,7 @@ from llpe.cli.commands import app
 from llpe.cli.options import Json
 
 if TYPE_CHECKING:
-    from llpe.theory import Check
+    from llpe.paper.theory import Check
 
 
 @app.command()
@@ -36,7 +36,7 @@ def verify(
     """
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"`output` must be a folder, got the file {str(out)!r}.")
-    from llpe.theory import VerificationError
+    from llpe.paper.theory import VerificationError
 
     checks = run(seed)
     figures = draw(checks, out) if out is not None else []
@@ -55,7 +55,7 @@ def verify(
 def run(seed: int) -> list[Check]:
     """Goes through all statements with a progress bar."""
     from llpe.cli.progress import progress
-    from llpe.theory import CHECKS
+    from llpe.paper.theory import CHECKS
 
     checks: list[Check] = []
     with progress() as screen:
@@ -83,7 +83,7 @@ def show(checks: list[Check]) -> None:
 
 
 def draw(checks: list[Check], folder: Path) -> list[Path]:
-    from llpe.report.statements import draw_statement
+    from llpe.paper.theory.figure import draw_statement
 
     folder.mkdir(parents=True, exist_ok=True)
     return [draw_statement(check, folder / f"{check.name}.png") for check in checks]

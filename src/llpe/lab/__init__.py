@@ -1,0 +1,40 @@
+"""From a graph and a description to scores: training, run folders, resuming.
+
+* one call on a PyG graph: :func:`fit`
+* a config file's experiment: :func:`resolve`, :func:`run`
+* the best settings: :func:`search`
+* results: :class:`RunFolder`, :func:`load_encoding`
+"""
+# ruff: noqa: E402  the door is checked before anything comes in
+
+from llpe.extra import require_lab
+
+require_lab("`llpe.experiments`")
+
+from llpe.lab.config import Config, ConfigError, assign, load_config, resolve
+from llpe.lab.engine import EngineError
+from llpe.lab.fit import Fit, fit, run
+from llpe.lab.runs import RunFolder, load_encoding
+from llpe.lab.search import Found, SearchConfig, search, take_search
+from llpe.lab.train import Outcome, Progress, predict
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "EngineError",
+    "Fit",
+    "Found",
+    "Outcome",
+    "Progress",
+    "RunFolder",
+    "SearchConfig",
+    "assign",
+    "fit",
+    "load_config",
+    "load_encoding",
+    "predict",
+    "resolve",
+    "run",
+    "search",
+    "take_search",
+]

@@ -1,0 +1,133 @@
+"""A trained run on a graph: classes and probabilities, in a file for use elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from llpe.data import NodeDataset, file_splits
+from llpe.data.dataset import PARTS
+from llpe.encodings import ENCODINGS
+from llpe.files import replacing
+from llpe.graph import Graph
+from llpe.lab.runs import RunFolder
+from llpe.lab.train import predict, prepared, score
+
+
+class TransferWarning(UserWarning):
+    """Says that a trained model meets a graph on which its encoding means something else."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good a prediction is on some nodes: how many they are, and the metric in 0 … 1."""
+
+    nodes: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a run says about a graph.
+
+    Attributes:
+        probabilities: shape (num_nodes, num_classes).
+        class_names: those of the run; the columns stand for them.
+        split: whose model it is.
+        metric: what the scores are.
+        scores: on the run's own graph, of the split's ``train``, ``val`` and ``test`` nodes; on another one, of all
+            ``labelled`` nodes. Empty if the run does not know a class of the graph, or was made before run folders
+            said which nodes they were trained on.
+    """
+
+    probabilities: np.ndarray
+    class_names: tuple[str, ...]
+    split: int
+    metric: str
+    scores: dict[str, Score]
+
+
+def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = None) -> Prediction:
+    """Classifies every node of a graph with the model of a run's split (default: the best on validation)."""
+    folder = RunFolder.read(run)
+    index = folder.best_split() if split is None else split
+    model = folder.load_classifier(index)
+    report = folder.report(index) or {}
+    if dataset.num_features != report["num_features"]:
+        raise ValueError(
+            f"{dataset.name}: the graph must have {report['num_features']} features as the one the run was trained "
+            f"on, got {dataset.num_features}. Use the same columns."
+        )
+    if not model.encoding.comparable and not _same_graph(report, dataset):
+        warnings.warn(
+            f"{dataset.name} is another graph than the run was trained on, and columns of {model.encoding.name!r} mean "
+            "something else there: signs and bases of eigenvectors, probes and the numbering of nodes are each graph's "
+            "own. Classes may come out exchanged. To train on one graph and predict on another, use one of "
+            f"{', '.join(name for name, named in ENCODINGS.items() if named.kind.comparable)}.",
+            TransferWarning,
+            stacklevel=2,
+        )
+    data = prepared(dataset.data, model.encoding, features=folder.config.training.features)
+    probabilities = predict(model, data)
+    names, metric = _class_names(report["class_names"], report["num_classes"]), str(report["metric"])
+    y = _as_classes(dataset, names)
+    scores = {}
+    if y is not None:
+        for part, rows in _scored_nodes(folder, index, dataset).items():
+            scores[part] = Score(len(rows), score(metric, probabilities[rows].log(), y[rows]))
+    return Prediction(probabilities.numpy(), names, index, metric, scores)
+
+
+def _class_names(names: Sequence[str], count: int) -> tuple[str, ...]:
+    return tuple(names) or tuple(map(str, range(count)))
+
+
+def _as_classes(dataset: NodeDataset, names: tuple[str, ...]) -> Tensor | None:
+    """The labels as numbers of the run's classes, by name; None if the run does not know one of them."""
+    own = _class_names(dataset.class_names, dataset.num_classes)
+    if not set(own) <= set(names):
+        return None
+    return torch.tensor([*map(names.index, own), -1])[dataset.data.y]  # the last is for those without a class
+
+
+def _scored_nodes(folder: RunFolder, split: int, dataset: NodeDataset) -> dict[str, Tensor]:
+    """The parts of the run's split if this is its graph, by content; else all labelled nodes."""
+    if dataset.fingerprint != folder.config.data:
+        labelled = (dataset.data.y >= 0).nonzero().flatten()
+        return {"labelled": labelled} if len(labelled) else {}
+    file = folder.split(split) / "split.npz"
+    if not file.is_file():
+        return {}
+    parts = file_splits(file, dataset.data.y, allow_missing_classes=True)[0]
+    return {part: getattr(parts, part) for part in PARTS}
+
+
+def _same_graph(report: dict[str, Any], dataset: NodeDataset) -> bool:
+    """Whether the edges are those that the run was trained on; features and labels may differ."""
+    if report["data"] == dataset.fingerprint:
+        return True
+    return report.get("graph") == Graph.from_data(dataset.data, warn=False).fingerprint
+
+
+def write_predictions(prediction: Prediction, path: Path) -> None:
+    """``.csv`` with a row per node, or ``.npz`` with ``predictions``, ``probabilities`` and ``class_names``."""
+    chosen = prediction.probabilities.argmax(axis=1)
+    with replacing(path) as partial:
+        if path.suffix.lower() == ".npz":
+            with partial.open("wb") as archive:
+                names = np.array(prediction.class_names)
+                np.savez(archive, predictions=chosen, probabilities=prediction.probabilities, class_names=names)
+            return
+        with partial.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["node", "prediction", *(f"p({name})" for name in prediction.class_names)])
+            for node, (best, row) in enumerate(zip(chosen, prediction.probabilities, strict=True)):
+                writer.writerow([node, prediction.class_names[best], *(f"{value:.6g}" for value in row)])

@@ -1,0 +1,290 @@
+"""Choosing settings by the validation score: a grid, or a budgeted search that gives up early on what does badly.
+
+A trial is a run folder. Trials come in waves of nine. Each is judged on its first split (on a small graph: on as many
+as hold enough validation nodes) after some epochs; the best third goes on to three times as many, and the best third of
+these, one of nine, to all splits. The chosen trial is, of those that were trained on all splits, the one with the best
+mean validation score; test scores play no part.
+
+    <runs>/<dataset>/<encoding>+<model>/search-<hash>/
+      search.toml     what is searched      study.db     all trials (Optuna)
+      trials/<hash>/  run folders           best.json    the chosen one, written last
+
+What is drawn next depends on the seed and on the waves before, so a search that was stopped and started again ends as
+if it had not been; at most the epochs since the last checkpoint of the splits in flight are lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+from filelock import FileLock, Timeout
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from llpe.data import NodeDataset, make_splits
+from llpe.files import replacing
+from llpe.lab.config import Config, ConfigError, assign, resolve
+from llpe.lab.fit import Tell, train_in
+from llpe.lab.runs import RunFolder
+from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
+from llpe.lab.train import Outcome, Task, make_task
+from llpe.lab.trials import Method, Trial, Trials
+
+FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
+ENOUGH_NODES = 500  # validation nodes that a trial is judged on at first: fewer choose by chance
+WAVE = 9
+Hear = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
+KEPT = {"halving": 3, "median": 2, "none": 1}  # one of so many goes on after a step
+WAIT_SECONDS = 2.0
+
+
+class BusyError(RuntimeError):
+    """Another process is at this search."""
+
+
+class SearchConfig(BaseModel):
+    """The section ``[search]`` of a config.
+
+    Attributes:
+        method: ``tpe`` (the tree-structured Parzen estimator) or ``grid``.
+        trials: how many different settings to try; a grid without it is tried whole.
+        pruner: at each step ``halving`` keeps the best third of a wave, ``median`` the better half, ``none`` all.
+        preset: the space, ``paper`` or ``authors``, see :mod:`llpe.lab.spaces`.
+        space: choices that replace those of the preset, or add to them.
+        storage: URL of an Optuna storage; by default SQLite in the search folder.
+        seed: of the draws.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    method: Method = "tpe"
+    trials: int | None = Field(None, ge=1)
+    pruner: Literal["halving", "median", "none"] = "halving"
+    preset: Literal["paper", "authors"] = "paper"
+    space: dict[str, list[Any]] = {}
+    storage: str | None = None
+    seed: int = Field(0, ge=0)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found: the chosen config, its run folder, its mean validation score, and all trials."""
+
+    config: Config
+    run: Path
+    val: float
+    trials: list[Trial] = field(repr=False)
+
+
+def take_search(raw: dict[str, Any]) -> tuple[dict[str, Any], SearchConfig]:
+    """A config apart from its section ``[search]``."""
+    rest = {key: value for key, value in raw.items() if key != "search"}
+    try:
+        return rest, SearchConfig.model_validate(raw.get("search", {}))
+    except ValidationError as error:
+        known = ", ".join(SearchConfig.model_fields)
+        problems = [f"`search.{'.'.join(map(str, e['loc']))}`: {e['msg']}; keys are {known}." for e in error.errors()]
+        raise ConfigError(problems) from None
+
+
+def search(
+    dataset: NodeDataset,
+    raw: dict[str, Any],
+    settings: SearchConfig,
+    *,
+    root: str | Path,
+    workers: int | None = None,
+    on_trial: Hear | None = None,
+    on_progress: Tell | None = None,
+) -> Found:
+    """Searches the best settings for ``raw``, whose own settings are the first trial.
+
+    Args:
+        raw: a config without ``[search]``.
+        root: where run folders go.
+        workers: splits at a time; default one per core.
+        on_trial: called after each trial with how many are done, how many there will be, and the trial.
+        on_progress: told the progress of any split, a few times a second.
+    """
+    hunt = _Hunt(dataset, raw, settings, Path(root), workers, on_progress)
+    with hunt.locked() as trials:
+        finished = trials.finished()
+        while len(finished) < hunt.total and (wave := trials.draw(min(WAVE, hunt.total - len(finished)))):
+            fates = hunt.judge([trial.params for trial in wave], len(finished), on_trial)
+            for trial, fate in zip(wave, fates, strict=True):
+                trials.end(trial, fate)
+            finished = trials.finished()
+        return hunt.conclude(finished)
+
+
+class _Hunt:
+    """A search in progress."""
+
+    def __init__(
+        self,
+        dataset: NodeDataset,
+        raw: dict[str, Any],
+        settings: SearchConfig,
+        root: Path,
+        workers: int | None,
+        on_progress: Tell | None,
+    ) -> None:
+        raw = as_in_the_paper(raw)
+        self.raw = raw | {"training": {"patience": PATIENCE[settings.preset]} | raw["training"]}
+        self.dataset, self.settings, self.workers, self.tell = dataset, settings, workers, on_progress
+        self.base = resolve(self.raw).model_copy(update={"data": dataset.fingerprint})
+        self.space = replaced(space_of(settings.preset, self.base.encoding.name), settings.space)
+        self._check_space()
+        self.size = math.prod(len(choices) for choices in self.space.values())
+        whole = self.size if settings.method == "grid" else 16
+        self.total = min(settings.trials or whole, self.size)
+        self.splits = make_splits(
+            dataset, self.base.splits.kind, count=self.base.splits.count, seed=self.base.splits.seed
+        )
+        self.path = RunFolder.of(root, self.base).path.with_name(f"search-{self._hash()}")
+        self.tasks: dict[str, Task] = {}
+
+    def _check_space(self) -> None:
+        problems = [
+            f"`search.space.{key}` must have at least one choice, got none."
+            for key, choices in self.space.items()
+            if not choices
+        ]
+        for key, choices in self.space.items():
+            for choice in choices:
+                try:
+                    self.config({key: encode(choice)})
+                except ConfigError as error:
+                    problems += [f"`search.space.{key}`, choice {choice!r}: {line}" for line in error.problems]
+        if problems:
+            raise ConfigError(problems)
+
+    def _hash(self) -> str:
+        description = {"config": self.base.described(), "space": self.space}
+        description |= self.settings.model_dump(exclude={"trials", "storage", "space"})
+        return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:8]
+
+    def default(self) -> dict[str, Any]:
+        """The choice nearest to the config itself: its own value where that is a choice, else the first."""
+        mine: dict[str, Any] = {}
+        for section in (self.base.encoding, self.base.model, self.base.training):
+            mine |= {f"{section.__class__.__name__[:-6].lower()}.{k}": v for k, v in section.model_dump().items()}
+            mine |= section.model_dump()
+        out = {}
+        for key, choices in self.space.items():
+            own = [mine.get(name) for name in key.split(",")] if "," in key else mine.get(key)
+            out[key] = encode(own if own in choices else choices[0])
+        return out
+
+    def config(self, choice: dict[str, Any]) -> Config:
+        return resolve(assign(self.raw, assignments(choice))).model_copy(update={"data": self.dataset.fingerprint})
+
+    @contextmanager
+    def locked(self) -> Iterator[Trials]:
+        """Holds the search folder and opens its trials."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        settings = self.settings
+        try:
+            with FileLock(self.path / ".lock", timeout=WAIT_SECONDS):
+                storage = settings.storage or f"sqlite:///{self.path / 'study.db'}"
+                self._write("search.toml", _describe(self.base, settings, self.space))
+                name, first = self.path.name, self.default()
+                yield Trials(name, storage, self.space, first, settings.method, settings.seed)
+        except Timeout:
+            raise BusyError(f"{self.path} is being searched by another process. Wait for it, or stop it.") from None
+
+    def judge(self, wave: list[dict[str, Any]], before: int, hear: Hear | None) -> list[Trial]:
+        """What comes of each choice of a wave, after ``before`` others; ``hear`` is told as soon as it is known."""
+        fates: dict[int, Trial] = {}
+
+        def end(number: int, state: str, val: float | None, reason: str | None = None) -> None:
+            fates[number] = Trial(dict(wave[number]), state, val, reason)
+            if hear is not None:
+                hear(before + len(fates), self.total, fates[number])
+
+        alive = dict.fromkeys(range(len(wave)), 0.0)
+        every = len(self.splits)
+        first = min(every, math.ceil(ENOUGH_NODES / min(len(split.val) for split in self.splits)))
+        steps = [(first, FIRST_EPOCHS), (min(3 * first, every), None), (every, None)]
+        for step, (count, pause) in enumerate(steps, start=1):
+            for number in list(alive):
+                outcomes = self._train(wave[number], count, pause)
+                failed = [outcome for outcome in outcomes if outcome.status == "failed"]
+                if failed:
+                    del alive[number]
+                    end(number, "failed", None, f"split {failed[0].split}: {failed[0].reason}")
+                else:
+                    alive[number] = fmean(outcome.val or 0.0 for outcome in outcomes)
+            best = sorted(alive, key=lambda number: -alive[number])  # the first of equals
+            last = step == len(steps)
+            kept = len(best) if last else math.ceil(len(best) / KEPT[self.settings.pruner])
+            for place, number in enumerate(best):
+                if last or place >= kept:
+                    end(number, "complete" if last else "pruned", alive.pop(number))
+        return [fates[number] for number in range(len(wave))]
+
+    def _train(self, choice: dict[str, Any], splits: int, pause: int | None) -> list[Outcome]:
+        """The first splits of a trial, to their end or for ``pause`` epochs; what is done is not done again."""
+        config = self.config(choice)
+        folder = RunFolder(self.path / "trials" / config.hash, config)
+        with folder.locked():
+            return train_in(
+                folder,
+                self.dataset,
+                self.task(config),
+                self.splits,
+                only=range(splits),
+                pause=pause,
+                workers=self.workers,
+                on_progress=self.tell,
+            )
+
+    def task(self, config: Config) -> Task:
+        """The prepared graph of a config; the last one is kept, as many trials share it."""
+        key = config.encoding.model_dump_json()
+        if key not in self.tasks:
+            features = config.training.features
+            self.tasks = {key: make_task(self.dataset, config.make_encoding(), features=features)}
+        return self.tasks[key]
+
+    def conclude(self, finished: list[Trial]) -> Found:
+        """The best complete trial; the weights of the others are deleted."""
+        complete = [trial for trial in finished if trial.state == "complete"]
+        if not complete:
+            reasons = "; ".join(f"{trial.choice}: {trial.reason}" for trial in finished if trial.reason) or "none tried"
+            raise RuntimeError(f"no trial of {self.path} was completed: {reasons}.")
+        best = max(complete, key=lambda trial: trial.val or 0.0)  # the first of equals
+        config = self.config(best.choice)
+        run = self.path / "trials" / config.hash
+        for weights in self.path.glob("trials/*/split-*/*"):
+            if weights.name in ("model.safetensors", "checkpoint.pt") and weights.parent.parent != run:
+                weights.unlink()
+        counts = {state: sum(t.state == state for t in finished) for state in ("complete", "pruned", "failed")}
+        summary = {
+            "run": str(run.relative_to(self.path)),
+            "val": best.val,
+            "choice": assignments(best.choice),
+            "trials": len(finished),
+            **counts,
+            "reasons": [{"choice": assignments(t.choice), "reason": t.reason} for t in finished if t.reason],
+            "space": self.size,
+        }
+        self._write("best.json", json.dumps(summary, indent=1) + "\n")
+        return Found(config, run, best.val or 0.0, finished)
+
+    def _write(self, name: str, text: str) -> None:
+        with replacing(self.path / name) as partial:
+            partial.write_text(text)
+
+
+def _describe(base: Config, settings: SearchConfig, space: Space) -> str:
+    """The search as TOML, for a reader."""
+    lines = [f"config = {json.dumps(base.hash)}", ""]
+    lines += [f"{key} = {json.dumps(value)}" for key, value in settings.model_dump(exclude={"space"}).items() if value]
+    return "\n".join([*lines, "", "[space]", *(f"{json.dumps(key)} = {json.dumps(c)}" for key, c in space.items()), ""])

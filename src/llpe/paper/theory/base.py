@@ -1,0 +1,140 @@
+"""What a checked statement is: numbers that were measured, bounds beside them, and the curves of one figure.
+
+Nothing here draws or prints; :mod:`llpe.paper.theory.figure` draws, ``llpe verify`` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+Relation = Literal["≤", "≥"]
+
+
+class VerificationError(RuntimeError):
+    """A statement does not hold on what was measured."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One inequality between a measured number and a bound.
+
+    Example:
+        >>> Claim("misclassified nodes", 0, "≤", 8).holds, Claim("share", float("nan"), "≤", 1).holds
+        (True, False)
+    """
+
+    text: str
+    measured: float
+    relation: Relation
+    bound: float
+
+    @property
+    def holds(self) -> bool:
+        """NaN holds nowhere."""
+        return self.measured <= self.bound if self.relation == "≤" else self.measured >= self.bound
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One curve. ``look`` says how to draw it: points on a line, points alone, a smooth line,
+    a dashed bound, a histogram’s steps."""
+
+    label: str
+    x: np.ndarray
+    y: np.ndarray
+    look: Literal["measured", "points", "smooth", "bound", "steps"] = "measured"
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One pair of axes. ``marks`` are vertical lines with a name; a ``symlog`` axis shows zeros."""
+
+    title: str
+    xlabel: str
+    ylabel: str
+    series: tuple[Series, ...]
+    xscale: Literal["linear", "log"] = "linear"
+    yscale: Literal["linear", "log", "symlog"] = "linear"
+    marks: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """One statement, checked.
+
+    Attributes:
+        name: a short name, also of the figure's file.
+        statement: one line that says it.
+        claims: what was measured against what; the first is the statement's own.
+        printed: what the paper prints that is not so, and what was checked instead; empty if it stands as printed.
+        panels: the figure.
+    """
+
+    name: str
+    statement: str
+    claims: tuple[Claim, ...]
+    printed: str = ""
+    panels: tuple[Panel, ...] = field(default=(), repr=False)
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.claims) and all(claim.holds for claim in self.claims)
+
+    @property
+    def verdict(self) -> str:
+        if not self.holds:
+            return "does not hold"
+        return "holds, corrected" if self.printed else "holds"
+
+    @property
+    def telling(self) -> Claim:
+        """The first claim that fails, or else the first."""
+        return next((claim for claim in self.claims if not claim.holds), self.claims[0])
+
+    def as_dict(self) -> dict[str, Any]:
+        """All but the curves, for JSON."""
+        claims = [
+            {
+                "claim": claim.text,
+                "measured": float(claim.measured),
+                "relation": claim.relation,
+                "bound": float(claim.bound),
+                "holds": bool(claim.holds),
+            }
+            for claim in self.claims
+        ]
+        return {
+            "name": self.name,
+            "statement": self.statement,
+            "verdict": self.verdict,
+            "holds": self.holds,
+            "printed": self.printed,
+            "claims": claims,
+        }
+
+
+Checker = Callable[[int], Check]
+
+
+def curve(label: str, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> Series:
+    """Measured numbers."""
+    return Series(label, np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64))
+
+
+def bound(label: str, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> Series:
+    """What theory allows."""
+    return Series(label, np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64), "bound")
+
+
+def worst_ratio(measured: Sequence[float] | np.ndarray, bounds: Sequence[float] | np.ndarray) -> float:
+    """The largest measured/bound, NaN if there is one among them.
+
+    Example:
+        >>> worst_ratio([1.0, 3.0], [2.0, 4.0])
+        0.75
+    """
+    return float(np.max(np.asarray(measured, dtype=np.float64) / np.asarray(bounds, dtype=np.float64)))

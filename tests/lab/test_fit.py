@@ -1,0 +1,402 @@
+"""Training: what is learned, what is kept, what is refused, and that interruption changes nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch_geometric.data import Data
+from torch_geometric.nn import GCN
+
+from llpe import LLPE, ProbeLLPE
+from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
+from llpe.lab import ConfigError, RunFolder, fit, load_encoding, predict, resolve, run
+from llpe.lab import engine as engine_module
+from llpe.lab import train as train_module
+from llpe.lab.train import make_task, prepared, score, train_split
+
+QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
+
+
+def config_of(spec="sbm:n=120", **changes):
+    raw = {
+        "dataset": spec,
+        "encoding": {"dim": 8, "order": 16},
+        "model": {"hidden": 8},
+        "training": {"epochs": 20},
+        "splits": {"count": 3},
+    }
+    for section, values in changes.items():
+        raw[section] |= values
+    return resolve(raw)
+
+
+def test_fit_learns_blocks_and_returns_everything():
+    data = sbm(n=300, homophily=1.0, seed=0)
+    before = set(data.keys())
+    result = fit(data, splits=2, encoding="llpe-probes", dim=16, order=32, probes=8, epochs=60, lr=0.02)
+    assert result.mean_test > 0.95
+    assert result.predictions.shape == (300,)
+    assert torch.allclose(result.probabilities.sum(dim=1), torch.ones(300), atol=1e-5)
+    assert isinstance(result.encoding, ProbeLLPE)
+    assert result.encoding(result.data).shape == (300, 16)
+    assert len(result.val) == len(result.test) == 2
+    assert set(data.keys()) == before
+    assert result.run is None
+
+
+@pytest.mark.parametrize("encoding", ["none", "llpe", "llpe-invariant"])
+@pytest.mark.parametrize("words", [False, True])
+def test_the_scale_of_the_features_does_not_matter_unless_they_are_to_be_raw(encoding, words):
+    data = sbm(n=200, homophily=0.7, seed=0)
+    if words:
+        data.x = (data.x > 0.8).float()
+    settings = {"encoding": encoding, "dim": 8, "hidden": 8, "epochs": 30, "splits": 2, "cache": False}
+    plain = fit(data, **settings)
+    for factor in (1000.0, 0.001):
+        scaled = data.clone()
+        scaled.x = factor * data.x
+        other = fit(scaled, **settings)
+        assert other.test == plain.test
+        torch.testing.assert_close(other.probabilities, plain.probabilities, atol=1e-3, rtol=0)
+        raw = fit(scaled, features="raw", **settings)
+        assert not torch.allclose(raw.probabilities, plain.probabilities, atol=1e-2)
+    assert torch.equal(scaled.x, 0.001 * data.x)
+
+
+def test_a_fit_is_printed_as_a_line_without_tensors(tmp_path):
+    data = sbm(n=120)
+    result = fit(data, splits=2, runs=tmp_path / "runs", **QUICK)
+    mean, std = 100 * result.mean_test, 100 * result.std_test
+    assert repr(result) == f"Fit: test accuracy {mean:.1f} ± {std:.1f} % over 2 splits, llpe + mlp, in {result.run}"
+    result.outcomes[1].status, result.outcomes[1].test = "failed", None
+    assert repr(result).startswith(f"Fit: test accuracy {100 * result.outcomes[0].test:.1f} % over 2 splits (1 failed)")
+    own = fit(data, encoding=LLPE(8, order=16), model=GCN(16, 16, 1, out_channels=16), hidden=8, epochs=3)
+    assert repr(own) == f"Fit: test accuracy {100 * own.mean_test:.1f} % over 1 split, llpe + GCN"
+
+
+def test_one_worker_and_two_give_the_same_bits():
+    data = sbm(n=120, seed=1)
+    one, two = (fit(data, splits=3, workers=workers, **QUICK) for workers in (1, 2))
+    assert [o.test for o in one.outcomes] == [o.test for o in two.outcomes]
+    for a, b in zip(one.outcomes, two.outcomes, strict=True):
+        for name in a.state:
+            assert torch.equal(a.state[name], b.state[name])
+
+
+@pytest.mark.parametrize("model", ["mlp", "sage", "gcn", "gt"])
+@pytest.mark.parametrize("encoding", ["none", "lpe-full", "san", "llpe"])
+def test_every_kind_of_model_and_encoding_trains(model, encoding):
+    options = {"epochs": 3, "dim": 8, "hidden": 8}
+    result = fit(sbm(n=60, seed=0), encoding=encoding, model=model, splits=1, **options)
+    assert 0 <= result.mean_test <= 1
+
+
+def test_masks_of_the_data_are_its_splits():
+    data = sbm(n=90, seed=0)
+    part = torch.arange(90) % 3
+    data.train_mask, data.val_mask, data.test_mask = part == 0, part == 1, part == 2
+    result = fit(data, **QUICK)
+    assert len(result.outcomes) == 1
+    same = fit(data, splits=Split(*(torch.where(part == i)[0] for i in range(3))), **QUICK)
+    assert same.test == result.test
+
+
+def test_modules_can_be_given_instead_of_names():
+    class Two(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.linear = nn.Linear(width, width)
+
+        def forward(self, x, edge_index):
+            return self.linear(x).relu()
+
+        def reset_parameters(self):
+            self.linear.reset_parameters()
+
+    encoding = LLPE(8, order=16)
+    theta = encoding.theta.detach().clone()
+    result = fit(sbm(n=90, homophily=1.0), encoding=encoding, model=Two(16), hidden=8, epochs=10, splits=2)
+    assert len(result.test) == 2
+    assert torch.equal(encoding.theta, theta)  # the module that was given is left alone
+    with pytest.raises(ValueError, match="`runs` must be left out with a module"):
+        fit(sbm(n=90), encoding=encoding, runs="somewhere")
+
+
+def test_auroc_is_the_probability_of_ranking_a_pair_right():
+    generator = torch.Generator().manual_seed(0)
+    logits, target = torch.randn(40, 2, generator=generator), torch.arange(40) % 2
+    margin = logits[:, 1] - logits[:, 0]
+    pairs = margin[target == 1][:, None] - margin[target == 0][None, :]
+    assert score("auroc", logits, target) == pytest.approx((pairs > 0).double().mean().item())
+    assert np.isnan(score("auroc", logits, torch.zeros(40, dtype=torch.int64)))
+
+
+def test_test_nodes_never_choose():
+    """Labels of test nodes are shuffled: nothing but the test score may change."""
+    data = sbm(n=150, homophily=0.9, seed=0)
+    split = make_splits(NodeDataset("d", data, "accuracy", 2), count=1)[0]
+    other = data.clone()
+    other.y[split.test] = 1 - other.y[split.test]
+    one, two = (fit(graph, splits=split, **QUICK).outcomes[0] for graph in (data, other))
+    assert (one.val, one.best_epoch, one.epochs) == (two.val, two.best_epoch, two.epochs)
+    assert all(torch.equal(one.state[name], two.state[name]) for name in one.state)
+    assert one.test == pytest.approx(1 - two.test)
+
+
+def test_patience_ends_training_and_the_best_weights_are_kept():
+    dataset = load_graph("sbm:n=200,homophily=0.8")
+    config = config_of("sbm:n=200,homophily=0.8", training={"epochs": 500, "patience": 7, "lr": 0.05})
+    task = make_task(dataset, config.make_encoding())
+    seen = []
+    outcome = train_split(task, make_splits(dataset, count=1)[0], 0, config, on_epoch=lambda p: seen.append(p.val))
+    assert outcome.epochs - outcome.best_epoch == 7
+    assert outcome.epochs < 500
+    assert outcome.val == max(seen) == seen[outcome.best_epoch]
+
+
+def test_a_split_whose_loss_is_not_finite_fails_alone(tmp_path):
+    data = sbm(n=120, seed=0)
+    dataset = NodeDataset("d", data, "accuracy", 2)
+    config = config_of(training={"lr": 1e30, "optimizer": "sgd"})
+    result_of = {}
+    with pytest.raises(RuntimeError, match=r"every split failed; split 0: the loss was .*smaller lr"):
+        run(dataset, config, root=tmp_path, on_outcome=lambda o: result_of.setdefault(o.split, o.status))
+    assert result_of == {0: "failed", 1: "failed", 2: "failed"}
+    reports = sorted(tmp_path.rglob("report.json"))
+    assert len(reports) == 3
+    assert json.loads(reports[0].read_text())["status"] == "failed"
+
+
+def test_failed_splits_do_not_enter_the_mean(monkeypatch):
+    original = train_module._Run.epochs
+
+    def sometimes(self):
+        if self.index == 1:
+            raise train_module._NotFiniteError("the loss was nan after 0 steps")
+        return original(self)
+
+    monkeypatch.setattr(train_module._Run, "epochs", sometimes)
+    result = fit(sbm(n=120), splits=3, workers=1, **QUICK)
+    assert [o.status for o in result.outcomes] == ["done", "failed", "done"]
+    assert len(result.test) == 2
+
+
+def test_a_run_folder_explains_itself(tmp_path):
+    dataset = load_graph("sbm:n=120")
+    result = run(dataset, config_of(), root=tmp_path)
+    folder = result.run
+    assert folder.parent.parent.parent == tmp_path
+    assert folder.parent.name == "llpe+mlp"
+    assert sorted(p.name for p in folder.iterdir() if not p.name.startswith(".")) == [
+        "config.toml",
+        "spectrum.npz",
+        "split-00",
+        "split-01",
+        "split-02",
+    ]
+    assert sorted(p.name for p in (folder / "split-01").iterdir()) == [
+        "curves.npz",
+        "filters.npz",
+        "model.safetensors",
+        "picture.npz",
+        "predictions.npz",
+        "report.json",
+        "split.npz",
+    ]
+    report = json.loads((folder / "split-01" / "report.json").read_text())
+    assert report["status"] == "done"
+    assert report["test"] == result.outcomes[1].test
+    assert report["config"]["encoding"]["order"] == 16
+    assert report["data"] == dataset.fingerprint
+    assert report["versions"]["torch"]
+    assert report["split_fingerprint"] == make_splits(dataset)[1].fingerprint
+    with np.load(folder / "split-01" / "filters.npz") as filters:
+        assert filters["response"].shape == (201, 1)  # shared by eight directions
+
+
+def test_a_finished_run_is_not_trained_again_and_gives_the_same_result(tmp_path, monkeypatch):
+    dataset, config = load_graph("sbm:n=120"), config_of()
+    first = run(dataset, config, root=tmp_path)
+    monkeypatch.setattr(train_module, "_Run", None)
+    second = run(dataset, config, root=tmp_path)
+    assert second.test == first.test
+    assert torch.equal(second.probabilities, first.probabilities)
+
+
+def test_another_config_in_the_folder_is_refused_by_its_keys(tmp_path):
+    dataset, config = load_graph("sbm:n=120"), config_of()
+    folder = run(dataset, config, root=tmp_path).run
+    text = (folder / "config.toml").read_text()
+    (folder / "config.toml").write_text(text.replace("lr = 0.01", "lr = 0.5"))
+    with pytest.raises(ConfigError, match=r"holds another config.*\n?training.lr: 0.5 / 0.01"):
+        run(dataset, config, root=tmp_path)
+
+
+def test_a_changed_graph_is_another_run(tmp_path):
+    data = sbm(n=120, seed=0)
+    folders = []
+    for seed in (0, 1):
+        graph = data.clone()
+        graph.x = graph.x + seed
+        folders.append(fit(graph, splits=1, runs=tmp_path, **QUICK).run)
+    assert folders[0] != folders[1]
+
+
+def test_a_trained_run_can_be_loaded_and_used(tmp_path):
+    dataset = load_graph("sbm:n=120")
+    result = run(dataset, config_of(), root=tmp_path)
+    folder = RunFolder.read(result.run)
+    model = folder.load_classifier()
+    data = prepared(dataset.data, model.encoding, features=folder.config.training.features)
+    assert torch.allclose(predict(model, data), result.probabilities, atol=1e-6)
+    assert torch.equal(load_encoding(result.run).theta, result.encoding.theta)
+    with pytest.raises(ValueError, match="`split` must be a finished split"):
+        folder.load_classifier(7)
+    with pytest.raises(ValueError, match=r"`run` must be a run folder with a config.toml"):
+        RunFolder.read(tmp_path)
+
+
+def test_a_run_without_a_finished_split_cannot_be_loaded(tmp_path):
+    config = config_of()
+    folder = RunFolder.of(tmp_path, config)
+    with folder.locked():
+        pass
+    with pytest.raises(ValueError, match="must have a finished split, got none"):
+        folder.load_classifier()
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_a_resumed_split_ends_with_the_same_bits(tmp_path, dropout, monkeypatch):
+    """Stopped after every epoch, saved, and resumed, twenty times over."""
+    dataset = load_graph("sbm:n=120")
+    config = config_of(model={"dropout": dropout})
+    task, split = make_task(dataset, config.make_encoding()), make_splits(dataset)[0]
+    whole = train_split(task, split, 0, config)
+    file = tmp_path / "checkpoint.pt"
+
+    def stop(progress):
+        if progress.epoch % 3 == 2 and progress.epoch > stop.last:
+            stop.last = progress.epoch
+            raise KeyboardInterrupt
+
+    stop.last = -1
+    interruptions = 0
+    while True:
+        try:
+            pieces = train_split(task, split, 0, config, checkpoint=file, on_epoch=stop)
+            break
+        except KeyboardInterrupt:
+            interruptions += 1
+    assert interruptions > 4
+    assert (pieces.test, pieces.val, pieces.best_epoch, pieces.epochs) == (
+        whole.test,
+        whole.val,
+        whole.best_epoch,
+        whole.epochs,
+    )
+    assert all(torch.equal(pieces.state[name], whole.state[name]) for name in whole.state)
+    for name in ("val", "loss"):
+        assert pieces.traces["curves"][name].tobytes() == whole.traces["curves"][name].tobytes()
+
+
+SCRIPT = """
+import sys
+from llpe.data import load_graph
+from llpe.lab import resolve, run, train
+train.CHECKPOINT_SECONDS = 0.05
+config = resolve({
+    "dataset": "sbm:n=400", "encoding": {"dim": 8, "order": 16}, "model": {"hidden": 16, "dropout": 0.2},
+    "training": {"epochs": 400, "patience": 400}, "splits": {"count": 4},
+})
+print(run(load_graph("sbm:n=400"), config, root=sys.argv[1], workers=2).run)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="kills a process group")
+def test_a_run_killed_at_any_moment_ends_as_an_uninterrupted_one(tmp_path):
+    def start(root):
+        return subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(root)], start_new_session=True, stdout=subprocess.DEVNULL
+        )
+
+    whole = start(tmp_path / "whole")
+    assert whole.wait(timeout=120) == 0
+    for moment in (0.3, 0.6, 1.0):
+        process = start(tmp_path / "killed")
+        limit = time.monotonic() + 60
+        while not list((tmp_path / "killed").rglob("checkpoint.pt")) and time.monotonic() < limit:
+            time.sleep(0.05)
+            if process.poll() is not None:
+                break
+        time.sleep(moment)
+        os.kill(process.pid, signal.SIGKILL)  # the parent only: its workers must notice
+        process.wait()
+    assert start(tmp_path / "killed").wait(timeout=120) == 0
+    reports = {}
+    for root in ("whole", "killed"):
+        files = sorted((tmp_path / root).rglob("report.json"))
+        assert len(files) == 4
+        reports[root] = [json.loads(file.read_text()) for file in files]
+    for one, two in zip(reports["whole"], reports["killed"], strict=True):
+        for key in ("train", "val", "test", "best_epoch", "epochs", "split_fingerprint"):
+            assert one[key] == two[key], key
+
+
+def test_a_folder_in_use_is_refused(tmp_path, monkeypatch):
+    from filelock import FileLock
+
+    folder = RunFolder.of(tmp_path, config_of())
+    folder.path.mkdir(parents=True)
+    held = FileLock(folder.path / ".lock", is_singleton=False)
+    with held:
+        monkeypatch.setattr("llpe.lab.runs.FileLock", lambda path, timeout: FileLock(path, timeout=0.1))
+        with pytest.raises(RuntimeError, match="is being trained by another process"), folder.locked():
+            pass
+
+
+def test_a_dead_worker_is_reported(monkeypatch):
+    def dies(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(train_module._Run, "epochs", dies)
+    with pytest.raises(engine_module.EngineError, match=r"a worker process died \(signal 9\).*memory ran out"):
+        fit(sbm(n=60), splits=2, workers=2, **QUICK)
+
+
+def test_an_error_in_a_worker_reaches_the_caller(monkeypatch):
+    def fails(self):
+        raise ValueError("something is wrong")
+
+    monkeypatch.setattr(train_module._Run, "epochs", fails)
+    with pytest.raises(ValueError, match="something is wrong"):
+        fit(sbm(n=60), splits=2, workers=2, **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"y": torch.full((60,), -1)}, "must have labelled nodes, got none"),
+        ({"y": torch.zeros(60)}, "integer classes"),
+        ({"y": torch.tensor([0] * 59 + [1])}, "a single one in class 1"),
+        ({"x": None}, "must be a float tensor"),
+    ],
+)
+def test_impossible_data_is_refused(change, words):
+    data = sbm(n=60)
+    fields = {"x": data.x, "y": data.y, "edge_index": data.edge_index, "num_nodes": 60} | change
+    with pytest.raises(ValueError, match=words):
+        fit(Data(**{key: value for key, value in fields.items() if value is not None}), **QUICK)
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(ConfigError, match="`speed` must be one of"):
+        fit(sbm(n=60), speed=3)
+    with pytest.raises(ValueError, match="`workers` must be an integer of at least 1"):
+        fit(sbm(n=60), workers=0)

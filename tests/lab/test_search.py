@@ -1,0 +1,188 @@
+"""Search: what it tries, what it chooses, and that interruption changes nothing."""
+
+import json
+from importlib import import_module
+
+import pytest
+
+from llpe.data import load_graph
+from llpe.encodings import ENCODINGS
+from llpe.lab import ConfigError, SearchConfig, search, take_search
+from llpe.lab.search import _Hunt
+from llpe.lab.spaces import PRESETS, assignments, space_of
+from llpe.report.collect import load_runs
+
+MODULE = import_module("llpe.lab.search")  # the package has a function of that name
+SPEC = "sbm:n=120,homophily=1"
+RAW = {
+    "dataset": SPEC,
+    "encoding": {"dim": 8, "order": 16},
+    "model": {"hidden": 8},
+    "training": {"epochs": 8, "patience": 8},
+    "splits": {"count": 3},
+}
+SPACE = {
+    "lr": [0.1, 0.01],
+    "optimizer": ["adam"],
+    "dropout": [0.0, 0.2],
+    "hidden": [8],
+    "layers": [1],
+    "order": [16],
+    "l1": [0.0],
+    "size": [1.0],
+}
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return load_graph(SPEC)
+
+
+def choices(found):
+    return [json.dumps(trial.choice, sort_keys=True) for trial in found.trials]
+
+
+def test_grid_tries_every_setting_and_takes_the_best_on_validation(graph, tmp_path):
+    settings = SearchConfig(method="grid", pruner="none", space=SPACE)
+    found = search(graph, RAW, settings, root=tmp_path, workers=1)
+    assert len(set(choices(found))) == len(found.trials) == 4
+    assert {trial.state for trial in found.trials} == {"complete"}
+    assert found.val == max(trial.val for trial in found.trials)
+    reports = [json.loads(file.read_text()) for file in sorted(found.run.glob("split-*/report.json"))]
+    assert found.val == pytest.approx(sum(report["val"] for report in reports) / 3)
+
+
+def test_only_the_chosen_trial_keeps_its_weights_and_counts_as_a_run(graph, tmp_path):
+    settings = SearchConfig(trials=3, pruner="none", space=SPACE)
+    found = search(graph, RAW, settings, root=tmp_path, workers=1)
+    assert {file.parent.parent for file in tmp_path.rglob("model.safetensors")} == {found.run}
+    assert [run.path for run in load_runs([tmp_path])] == [found.run]
+    assert len(load_runs([found.run.parent])) == 3
+
+
+@pytest.mark.parametrize("stop_at", [3, 40])
+def test_stopped_search_ends_as_an_uninterrupted_one(graph, tmp_path, stop_at, monkeypatch):
+    monkeypatch.setattr("llpe.lab.engine.REPORT_SECONDS", 0.0)
+    settings = SearchConfig(trials=4, space=SPACE)
+    whole = search(graph, RAW, settings, root=tmp_path / "whole", workers=1)
+    seen = 0
+
+    def stop(progress):
+        nonlocal seen
+        seen += 1
+        if seen == stop_at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search(graph, RAW, settings, root=tmp_path / "parts", workers=1, on_progress=stop)
+    again = search(graph, RAW, settings, root=tmp_path / "parts", workers=1)
+    assert choices(again) == choices(whole)
+    assert [trial.val for trial in again.trials] == [trial.val for trial in whole.trials]
+    assert again.run.name == whole.run.name
+
+
+def test_bad_trials_are_pruned_before_all_splits_are_trained(graph, tmp_path, monkeypatch):
+    monkeypatch.setattr(MODULE, "ENOUGH_NODES", 10)
+    space = SPACE | {"lr": [0.1, 1e-7], "optimizer": ["adam", "sgd"]}
+    found = search(graph, RAW, SearchConfig(trials=8, space=space), root=tmp_path, workers=1)
+    pruned = [trial for trial in found.trials if trial.state == "pruned"]
+    assert pruned
+    assert found.val > max(trial.val for trial in pruned)
+    unfinished = [run for run in found.run.parent.iterdir() if len(list(run.glob("split-*/report.json"))) < 3]
+    assert unfinished
+
+
+def test_few_validation_nodes_are_judged_on_more_splits(graph, tmp_path, monkeypatch):
+    monkeypatch.setattr(MODULE, "FIRST_EPOCHS", 2)
+    trained = []
+    original = _Hunt._train
+
+    def train(self, choice, splits, pause):
+        trained.append((splits, pause))
+        return original(self, choice, splits, pause)
+
+    monkeypatch.setattr(_Hunt, "_train", train)
+    for enough, expected in ((20, [(1, 2)] * 4 + [(3, None)] * 3), (40, [(2, 2)] * 4 + [(3, None)] * 3)):
+        trained.clear()
+        monkeypatch.setattr(MODULE, "ENOUGH_NODES", enough)  # a split has 24
+        search(graph, RAW, SearchConfig(trials=4, space=SPACE), root=tmp_path / str(enough), workers=1)
+        assert trained == expected  # 4, the better 2, and of these the best, which is done
+
+
+def test_failed_trials_are_listed_with_their_reason(graph, tmp_path):
+    space = SPACE | {"lr": [0.01, 1e30], "dropout": [0.0], "optimizer": ["sgd"]}
+    found = search(graph, RAW, SearchConfig(method="grid", space=space), root=tmp_path, workers=1)
+    failed = [trial for trial in found.trials if trial.state == "failed"]
+    assert len(failed) == 1
+    assert "the loss was" in failed[0].reason
+    assert found.config.training.lr == 0.01
+    summary = json.loads((found.run.parents[1] / "best.json").read_text())
+    assert summary["failed"] == 1
+    assert "the loss was" in summary["reasons"][0]["reason"]
+
+
+def test_a_search_where_all_fail_says_why(graph, tmp_path):
+    space = SPACE | {"lr": [1e30], "dropout": [0.0], "optimizer": ["sgd"]}
+    with pytest.raises(RuntimeError, match=r"no trial of .* was completed: .*the loss was"):
+        search(graph, RAW, SearchConfig(method="grid", space=space), root=tmp_path, workers=1)
+
+
+def test_more_trials_go_on_from_those_that_are_there(graph, tmp_path):
+    first = search(graph, RAW, SearchConfig(trials=2, space=SPACE), root=tmp_path, workers=1)
+    told = []
+    more = search(
+        graph,
+        RAW,
+        SearchConfig(trials=3, space=SPACE),
+        root=tmp_path,
+        workers=1,
+        on_trial=lambda done, total, trial: told.append((done, total)),
+    )
+    assert choices(more)[:2] == choices(first)
+    assert told == [(3, 3)]
+
+
+def test_the_first_trial_is_the_config_itself(graph, tmp_path):
+    raw = RAW | {"training": RAW["training"] | {"lr": 0.01}}
+    found = search(graph, raw, SearchConfig(trials=1, space=SPACE), root=tmp_path, workers=1)
+    assert found.trials[0].choice["lr"] == 0.01
+
+
+def test_bad_spaces_are_refused_all_at_once(graph, tmp_path):
+    space = {"nonsense": [1], "lr": [-1.0], "dropout": []}
+    with pytest.raises(ConfigError) as error:
+        search(graph, RAW, SearchConfig(space=space), root=tmp_path)
+    text = str(error.value)
+    assert "nonsense" in text
+    assert "lr" in text
+    assert "`search.space.dropout` must have at least one choice" in text
+    assert not list(tmp_path.rglob("study.db"))
+
+
+def test_the_section_search_is_taken_apart_and_checked():
+    rest, settings = take_search(RAW | {"search": {"trials": 7}})
+    assert settings.trials == 7
+    assert rest == RAW
+    with pytest.raises(ConfigError, match=r"search.tirals"):
+        take_search(RAW | {"search": {"tirals": 7}})
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_every_choice_of_a_preset_is_a_valid_config(preset, encoding, graph, tmp_path):
+    space = space_of(preset, encoding)
+    assert all(space.values())
+    raw = {"dataset": SPEC, "encoding": {"name": encoding}}
+    hunt = _Hunt(graph, raw, SearchConfig(preset=preset), tmp_path, None, None)
+    assert hunt.size > 1
+
+
+def test_the_published_form_has_no_size_to_choose():
+    assert "size" in space_of("paper", "llpe")
+    assert "size" not in space_of("paper", "llpe-minmax")
+
+
+def test_joint_choices_are_taken_apart():
+    assert assignments({"probes,dim": [64, 256], "lr": 0.1}) == {"probes": 64, "dim": 256, "lr": 0.1}
+    with pytest.raises(ValueError, match="`preset` must be one of"):
+        space_of("mine", "llpe")

@@ -1,0 +1,104 @@
+"""What a split leaves behind for reports agrees with its scores, and is drawn without chance."""
+
+import numpy as np
+import pytest
+import torch
+
+from llpe.chebyshev import basis
+from llpe.data import load_graph, make_splits, sbm
+from llpe.encodings import ENCODINGS
+from llpe.graph import Graph, tiny
+from llpe.lab import resolve, run
+from llpe.lab.traces import PICTURED, label_moments, picture, pictured_nodes
+from llpe.spectrum import full_spectrum
+
+
+def trained(tmp_path, encoding, **training):
+    config = resolve(
+        {
+            "dataset": "sbm:n=120",
+            "encoding": {"name": encoding, "dim": 8},
+            "model": {"hidden": 8},
+            "training": {"epochs": 12, "patience": 12, "lr": 0.02} | training,
+            "splits": {"count": 1},
+        }
+    )
+    return run(load_graph("sbm:n=120"), config, root=tmp_path, workers=1)
+
+
+def arrays(fit, name):
+    with np.load(fit.run / "split-00" / f"{name}.npz", allow_pickle=False) as file:
+        return dict(file)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_traces_of_every_encoding_agree_with_its_scores(tmp_path, encoding):
+    fit = trained(tmp_path, encoding)
+    outcome = fit.outcomes[0]
+    curves = arrays(fit, "curves")
+    assert curves["val"].shape == (outcome.epochs + 1,)
+    assert curves["loss"].shape == (outcome.epochs,)
+    assert curves["val"][outcome.best_epoch] == curves["val"].max() == outcome.val
+    assert curves["loss"][-1] < curves["loss"][0]
+    predictions = arrays(fit, "predictions")
+    split = make_splits(load_graph("sbm:n=120"))[0]
+    assert predictions["correct"].shape == predictions["homophily"].shape == split.test.shape
+    assert predictions["correct"].mean() == pytest.approx(outcome.test)
+    assert (fit.run / "split-00" / "picture.npz").exists() == (encoding != "none")
+
+
+def test_a_picture_holds_the_learned_encoding_up_to_a_rotation(tmp_path):
+    fit = trained(tmp_path, "llpe")
+    drawn = arrays(fit, "picture")
+    with torch.no_grad():
+        rows = fit.encoding(fit.data).double().numpy()
+    gram = np.cov(rows.T)
+    largest = np.linalg.eigvalsh(gram)[::-1]
+    assert np.allclose(drawn["points"].var(axis=0, ddof=1), largest[:2], rtol=1e-4)
+    assert np.allclose(drawn["share"], largest[:2] / largest.sum(), rtol=1e-4)
+    assert (drawn["classes"] == fit.data.y.numpy()).all()
+
+
+def test_a_split_that_fails_leaves_its_curves(tmp_path):
+    with pytest.raises(RuntimeError, match="every split failed"):
+        trained(tmp_path, "llpe", lr=1e30)
+    (folder,) = tmp_path.rglob("split-00")
+    assert sorted(path.name for path in folder.iterdir()) == ["curves.npz", "report.json", "split.npz"]
+
+
+def test_pictures_show_the_same_nodes_of_graphs_of_one_size():
+    few, many = pictured_nodes(50), pictured_nodes(10 * PICTURED)
+    assert few.tolist() == list(range(50))
+    assert len(many) == PICTURED == many.unique().numel()
+    assert torch.equal(many, pictured_nodes(10 * PICTURED))
+
+
+def test_a_picture_of_one_constant_column_is_a_point():
+    drawn = picture(torch.ones(4, 1), torch.tensor([0, 1, -1, 0]))
+    assert not drawn["points"].any()
+    assert drawn["share"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["grid", "two-triangles", "isolated-node"])
+def test_moments_of_the_labels_are_those_of_the_eigenvectors(name):
+    data = tiny(name)
+    y = torch.arange(data.num_nodes) % 3
+    y[0] = -1
+    graph = Graph.from_data(data, warn=False)
+    spectrum = full_spectrum(graph, cache=False)
+    root = torch.from_numpy(np.sqrt(graph.degree)).double()
+    labels = torch.stack([(y == c).double() for c in range(3)], dim=1)
+    labels -= torch.outer(root, root @ labels) / root.square().sum()
+    energy = (spectrum.vectors.double().T @ labels).square().sum(dim=1)
+    expected = (energy[:, None] * basis(spectrum.values.double(), 9)).sum(dim=0) / energy.sum()
+    assert np.allclose(label_moments(graph, y, 9), expected, atol=1e-5)
+
+
+def test_many_classes_are_summed_with_random_signs_and_keep_their_moments(monkeypatch):
+    data = sbm(1200, blocks=40, degree=30, homophily=0.8)
+    graph = Graph.from_data(data)
+    some = label_moments(graph, data.y, 12)
+    monkeypatch.setattr("llpe.lab.traces.CLASSES", 100)
+    each = label_moments(graph, data.y, 12)
+    assert np.abs(some - each).max() < 0.05
+    assert not np.array_equal(some, each)
