@@ -14,6 +14,7 @@ from typing import Any
 from llpe.encodings.base import Encoding
 from llpe.encodings.concat import Concat
 from llpe.encodings.elastic import ElasticPE
+from llpe.encodings.fastrp import FastRP
 from llpe.encodings.filtered import SHARE, FilteredEncoding
 from llpe.encodings.invariant import InvariantLLPE
 from llpe.encodings.llpe import LLPE
@@ -33,17 +34,28 @@ class Named:
         kind: the class.
         decided: the options of it that the name decides, and that cannot be given with it.
         form: what they mean, in a few words.
+        colour: of the lines in figures, where that of the class belongs to another name.
     """
 
     kind: type[Encoding]
     decided: Mapping[str, Any] = field(default_factory=dict)
     form: str = ""
+    colour: str = ""
 
     @property
     def options(self) -> dict[str, inspect.Parameter]:
         """The options that can be given with the name."""
         known = inspect.signature(self.kind).parameters
         return {name: each for name, each in known.items() if name not in self.decided}
+
+    @property
+    def paper_options(self) -> dict[str, Any]:
+        """The options of the paper's protocol, where our defaults are others."""
+        return {name: value for name, value in self.kind.paper_options.items() if name not in self.decided}
+
+    def space(self, preset: str) -> dict[str, list[Any]]:
+        """What a search chooses from, see :meth:`Encoding.space`."""
+        return self.kind.space(preset, self.decided)
 
 
 PUBLISHED = {
@@ -59,11 +71,11 @@ PUBLISHED = {
 }
 ENCODINGS: dict[str, Named] = {
     kind.name: Named(kind)
-    for kind in (NoEncoding, LPEFirst, LPELast, LPEEnds, LPEFull, ElasticPE, SignNet, SANPE, RWSE)
+    for kind in (NoEncoding, LPEFirst, LPELast, LPEEnds, LPEFull, ElasticPE, SignNet, SANPE, RWSE, FastRP)
 } | {
     "llpe": Named(LLPE, {"source": "full", "k": None, "scaling": "unit"}, "from all eigenpairs"),
-    "llpe-ends": Named(LLPE, {"source": "ends"}, "from the first and last k eigenpairs"),
-    "llpe-minmax": Named(LLPE, PUBLISHED, "as published"),
+    "llpe-ends": Named(LLPE, {"source": "ends"}, "from the first and last k eigenpairs", "#882255"),
+    "llpe-minmax": Named(LLPE, PUBLISHED, "as published", "#CC1199"),
     "llpe-probes": Named(ProbeLLPE),
     "llpe-invariant": Named(InvariantLLPE),
 }
@@ -81,7 +93,7 @@ def make_encoding(name: str, **options: Any) -> Encoding:
 
     Args:
         name: ``none``, ``lpe-fk``, ``lpe-lk``, ``lpe-flk``, ``lpe-full``, ``elastic``, ``signnet``, ``san``, ``rwse``,
-            ``llpe``, ``llpe-ends``, ``llpe-minmax``, ``llpe-probes`` or ``llpe-invariant``.
+            ``fastrp``, ``llpe``, ``llpe-ends``, ``llpe-minmax``, ``llpe-probes`` or ``llpe-invariant``.
         options: arguments of its class but for those that the name decides; an unknown one is refused with the list
             of those it has.
 
@@ -125,6 +137,7 @@ __all__ = [
     "Concat",
     "ElasticPE",
     "Encoding",
+    "FastRP",
     "FilteredEncoding",
     "InvariantLLPE",
     "LPEEnds",

@@ -19,8 +19,9 @@ import copy
 import hashlib
 import inspect
 import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -47,6 +48,8 @@ class Encoding(nn.Module, ABC):
         needs, keeps, cost: for the documents, what ``prepare`` computes for a graph of n nodes, the size of what it
             leaves on data, and the time it takes.
         reference: where the encoding comes from.
+        paper_options: its options in the paper's protocol, where our defaults are others.
+        colour: of its lines in figures, as #rrggbb.
     """
 
     name: str
@@ -58,6 +61,8 @@ class Encoding(nn.Module, ABC):
     keeps: str = "n × 0"
     cost: str = "nothing"
     reference: ClassVar[str] = ""
+    paper_options: ClassVar[Mapping[str, Any]] = {}
+    colour: ClassVar[str] = ""
 
     def __init__(self, dim: int, seed: int) -> None:
         super().__init__()
@@ -82,6 +87,23 @@ class Encoding(nn.Module, ABC):
     @abstractmethod
     def reset_parameters(self) -> None:
         """Draws the parameters anew."""
+
+    @classmethod
+    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """What a search chooses from, by option; options that go together are written with a comma.
+
+        Args:
+            preset: ``paper``, ``authors`` or ``extended``, see :mod:`llpe.lab.spaces`.
+            decided: the options that the encoding's name decides.
+        """
+        return {}
+
+    def fixed_bytes(self, num_nodes: int) -> int:
+        """Size of the fixed part on a graph of that many nodes, in float32: ``keeps`` in numbers."""
+        numbers = 1
+        for times, name in re.findall(r"(\d*)(\w*)(?: × |$)", self.keeps):
+            numbers *= int(times or 1) * (num_nodes if name == "n" else getattr(self, name) if name else 1)
+        return 4 * numbers
 
     def uses(self, part: str) -> bool:
         """Whether this part of the fixed part is wanted on prepared data."""

@@ -30,6 +30,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe import chebyshev
+from llpe.checks import check_number
 from llpe.encodings.base import Encoding, check_choice, seeded
 from llpe.filters import BANKS, spread, to_unit_rows
 
@@ -84,10 +85,9 @@ class FilteredEncoding(Encoding):
                 raise ValueError(f"`{name}` must be a finite number of at least 0, got {value!r}.")
             if value and frozen:
                 raise ValueError(f"`{name}` must be 0 for frozen filters, got {value!r}. Nothing is learned.")
-        if not _is_number(share) or share <= 0:
-            raise ValueError(f"`share` must be a finite number above 0, got {share!r}.")
-        if size is not None and (not _is_number(size) or size <= 0):
-            raise ValueError(f"`size` must be a finite number above 0, or None, got {size!r}.")
+        check_number("share", share, above=0.0)
+        if size is not None:
+            check_number("size", size, above=0.0)
         self.order, self.start, self.rows, self.frozen = order, start, rows, frozen
         self.share, self.size, self.l1, self.l2 = share, size, l1, l2
         filters = dim // signals

@@ -18,7 +18,8 @@ with one direction for each eigenspace.
 
 from __future__ import annotations
 
-from typing import Any, Literal, final
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 import torch
@@ -72,6 +73,8 @@ class LLPE(FilteredEncoding):
     """
 
     name = "llpe"
+    colour = "#D55E00"
+    paper_options: ClassVar = {"order": 64, "size": 1.0, "start": "uniform"}  # the plain formula, one direction
     needs = "all eigenpairs"
     keeps = "n × directions × order"
     cost = "O(n³), by LAPACK"
@@ -134,6 +137,19 @@ class LLPE(FilteredEncoding):
             self.cost = "iterations · (edges + n·k), by Krylov spaces"
             self.k = 64 if k is None else k
             check_count("k", self.k)
+
+    @classmethod
+    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
+        if preset == "authors":
+            penalties = [0.01, 0.001, 0.0001, 0.0]
+            return {"encoding.dim": [64, 128], "order": [64, 128], "l1,l2": [[c, c] for c in penalties]}
+        published = decided.get("scaling") == "minmax"
+        if preset == "extended" and not published:
+            own: dict[str, list[Any]] = {"order": [32, 64], "share": [0.1, 0.3, 1.0]}
+        else:
+            own = {"order": [64, 128], "l1": [0.001, 0.0001, 0.0]}
+            own |= {} if published else {"size": [1.0, 10.0]}  # as published, min-max scaling is the size
+        return own | ({"k": [64, 128, 256, 512]} if decided.get("source") == "ends" else {})
 
     @property
     def invariances(self) -> frozenset[str]:  # type: ignore[override]

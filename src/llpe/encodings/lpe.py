@@ -11,6 +11,7 @@ The eigenvectors are as the solver-independent convention of :mod:`llpe.spectrum
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, final
 
 from torch import Tensor
@@ -36,6 +37,10 @@ class _FromEnds(LinearEncoding):
         super().__init__(dim, 2 * k if self.ends == "both" else k, seed)
         self.k = k
 
+    @classmethod
+    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
+        return {"k": [8, 16, 32, 64, 128, 256, 512]}
+
     def fixed_arguments(self) -> dict[str, Any]:
         return {"k": self.k, "seed": self.seed}
 
@@ -60,6 +65,7 @@ class LPEFirst(_FromEnds):
     """
 
     name = "lpe-fk"
+    colour = "#56B4E9"
     ends = "first"
     needs = "the first k + 1 eigenpairs"
     keeps = "n × k"
@@ -87,6 +93,7 @@ class LPELast(_FromEnds):
     """
 
     name = "lpe-lk"
+    colour = "#E69F00"
     ends = "last"
     needs = "the last k eigenpairs"
     keeps = "n × k"
@@ -112,6 +119,7 @@ class LPEEnds(_FromEnds):
     """
 
     name = "lpe-flk"
+    colour = "#0072B2"
     ends = "both"
     needs = "the first k + 1 and the last k eigenpairs"
     keeps = "n × 2k"
@@ -135,6 +143,7 @@ class LPEFull(LinearEncoding):
     """
 
     name = "lpe-full"
+    colour = "#009E73"
     part = "vectors"
     from_spectrum = True
     needs = "all eigenpairs"

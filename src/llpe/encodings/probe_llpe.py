@@ -9,7 +9,8 @@ between rows mean: :mod:`llpe.probes`.
 
 from __future__ import annotations
 
-from typing import Any, final
+from collections.abc import Mapping
+from typing import Any, ClassVar, final
 
 from torch import Tensor
 
@@ -52,6 +53,8 @@ class ProbeLLPE(FilteredEncoding):
     """
 
     name = "llpe-probes"
+    colour = "#000000"
+    paper_options: ClassVar = {"order": 64, "size": 1.0}  # rows are not scaled by the features
     invariances = frozenset({"sign", "basis"})
     needs = "T_m(L̃)S, no eigenvector"
     keeps = "n × probes × order"
@@ -89,6 +92,13 @@ class ProbeLLPE(FilteredEncoding):
             seed=seed,
         )
         self.probes = probes
+
+    @classmethod
+    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
+        if preset == "extended":
+            return {"order": [16, 32], "probes,dim": [[64, 128], [128, 128], [256, 256]], "share": [0.1, 0.3, 1.0]}
+        widths = [[32, 128], [64, 128], [64, 256], [128, 256], [256, 512]]
+        return {"order": [16, 32, 64], "probes,dim": widths, "size": [0.1, 1.0]}
 
     def fixed_arguments(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("order", "probes", "rows", "seed")} | {"levels": LEVELS}

@@ -5,6 +5,7 @@ P = R·Wᵀ + b,   R_im = ((D⁻¹A)^m)_ii,   m = 1 … steps
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, final
 
 from torch import Tensor
@@ -39,12 +40,17 @@ class RWSE(LinearEncoding):
     needs = "the diagonals of (D⁻¹A)^m"
     keeps = "n × steps"
     cost = "steps/2 · n · edges, sparse times dense"
+    colour = "#2D5F00"
     reference = "Dwivedi et al., Graph Neural Networks with Learnable Structural and Positional Representations, 2022"
 
     def __init__(self, dim: int, *, steps: int = 16, seed: int = 0) -> None:
         check_count("steps", steps)
         super().__init__(dim, steps, seed)
         self.steps = steps
+
+    @classmethod
+    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
+        return {"steps": [8, 16, 32, 64]}
 
     def fixed_arguments(self) -> dict[str, Any]:
         return {"steps": self.steps}

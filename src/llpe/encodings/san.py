@@ -8,7 +8,7 @@ masked. In training every eigenvector's sign is flipped at random in each forwar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, final
 
 import torch
@@ -43,11 +43,17 @@ class SANPE(Encoding):
     """
 
     name = "san"
+    colour = "#785EF0"
     from_spectrum = True
     needs = "the first k eigenpairs"
     keeps = "n × 2k"
     cost = "iterations · (edges + n·k), by Krylov spaces; n·k² in each forward pass"
     reference = "Kreuzer et al., Rethinking Graph Transformers with Spectral Attention, 2021"
+
+    @classmethod
+    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
+        # NOTE[PAPER]: k to 512 there; attention over k eigenvectors at every node costs k².
+        return {"k": [8, 16, 32]}
 
     def __init__(self, dim: int, *, k: int = 16, layers: int = 1, heads: int = 4, seed: int = 0) -> None:
         super().__init__(dim, seed)

@@ -14,6 +14,7 @@ NOTE[PAPER]: the paper does not say which φ it used, and common ones are a GIN 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast, final
 
 import torch
@@ -49,6 +50,7 @@ class SignNet(Encoding):
     """
 
     name = "signnet"
+    colour = "#8C564B"
     comparable = True
     invariances = frozenset({"sign"})
     from_spectrum = True
@@ -56,6 +58,10 @@ class SignNet(Encoding):
     keeps = "n × k"
     cost = "iterations · (edges + n·k), by Krylov spaces; n·k·log(hidden) in each forward pass"
     reference = "Lim et al., Sign and Basis Invariant Networks for Spectral Graph Representation Learning, 2022"
+
+    @classmethod
+    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
+        return {"k": [8, 16, 32, 64, 128, 256, 512]}
 
     def __init__(self, dim: int, *, k: int = 16, hidden: int = 64, out: int = 4, seed: int = 0) -> None:
         super().__init__(dim, seed)

@@ -1,9 +1,10 @@
 """Choosing settings by the validation score: a grid, or a budgeted search that gives up early on what does badly.
 
-A trial is a run folder. Trials come in waves of nine. Each is judged on its first split (on a small graph: on as many
-as hold enough validation nodes) after some epochs; the best third goes on to three times as many, and the best third of
-these, one of nine, to all splits. The chosen trial is, of those that were trained on all splits, the one with the best
-mean validation score; test scores play no part.
+A trial is a run folder. Trials come in waves of nine; ``stratified`` ones, which are fixed before the first is
+trained, in one. Each is evaluated on its first split (on a small graph: on as many as hold enough validation nodes)
+after 500 epochs, or twice or four times as many while its validation score still improves; the best third goes on to
+three times as many splits, and the best third of these, one of nine, to all. The chosen trial is, of those that were
+trained on all splits, the one with the best mean validation score; test scores play no part.
 
     <runs>/<dataset>/<encoding>+<model>/search-<hash>/
       search.toml     what is searched      study.db     all trials (Optuna)
@@ -21,6 +22,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -34,15 +36,18 @@ from llpe.lab.config import Config, ConfigError, assign, resolve
 from llpe.lab.fit import Tell, train_in
 from llpe.lab.runs import RunFolder
 from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
+from llpe.lab.stratified import stratified
 from llpe.lab.train import Outcome, Task, make_task
 from llpe.lab.trials import Method, Trial, Trials
 
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
+RISING = 0.9  # a trial whose best epoch is in the last tenth is still improving
 ENOUGH_NODES = 500  # validation nodes that a trial is judged on at first: fewer choose by chance
 WAVE = 9
 Hear = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
 KEPT = {"halving": 3, "median": 2, "none": 1}  # one of so many goes on after a step
 WAIT_SECONDS = 2.0
+EPOCHS = 2000  # at most, as in the paper
 
 
 class BusyError(RuntimeError):
@@ -53,10 +58,11 @@ class SearchConfig(BaseModel):
     """The section ``[search]`` of a config.
 
     Attributes:
-        method: ``tpe`` (the tree-structured Parzen estimator) or ``grid``.
+        method: ``tpe`` (the tree-structured Parzen estimator), ``grid``, or ``stratified``: every choice equally
+            often, and each pair of learning rate and optimiser, see :mod:`llpe.lab.stratified`.
         trials: how many different settings to try; a grid without it is tried whole.
         pruner: at each step ``halving`` keeps the best third of a wave, ``median`` the better half, ``none`` all.
-        preset: the space, ``paper`` or ``authors``, see :mod:`llpe.lab.spaces`.
+        preset: the space, ``paper``, ``authors`` or ``extended``, see :mod:`llpe.lab.spaces`.
         space: choices that replace those of the preset, or add to them.
         storage: URL of an Optuna storage; by default SQLite in the search folder.
         seed: of the draws.
@@ -66,7 +72,7 @@ class SearchConfig(BaseModel):
     method: Method = "tpe"
     trials: int | None = Field(None, ge=1)
     pruner: Literal["halving", "median", "none"] = "halving"
-    preset: Literal["paper", "authors"] = "paper"
+    preset: Literal["paper", "authors", "extended"] = "paper"
     space: dict[str, list[Any]] = {}
     storage: str | None = None
     seed: int = Field(0, ge=0)
@@ -115,7 +121,7 @@ def search(
     hunt = _Hunt(dataset, raw, settings, Path(root), workers, on_progress)
     with hunt.locked() as trials:
         finished = trials.finished()
-        while len(finished) < hunt.total and (wave := trials.draw(min(WAVE, hunt.total - len(finished)))):
+        while len(finished) < hunt.total and (wave := trials.draw(min(hunt.wave, hunt.total - len(finished)))):
             fates = hunt.judge([trial.params for trial in wave], len(finished), on_trial)
             for trial, fate in zip(wave, fates, strict=True):
                 trials.end(trial, fate)
@@ -135,8 +141,9 @@ class _Hunt:
         workers: int | None,
         on_progress: Tell | None,
     ) -> None:
-        raw = as_in_the_paper(raw)
-        self.raw = raw | {"training": {"patience": PATIENCE[settings.preset]} | raw["training"]}
+        raw = raw if settings.preset == "extended" else as_in_the_paper(raw)
+        training = {"epochs": EPOCHS, "patience": PATIENCE[settings.preset]} | raw.get("training", {})
+        self.raw = raw | {"training": training}
         self.dataset, self.settings, self.workers, self.tell = dataset, settings, workers, on_progress
         self.base = resolve(self.raw).model_copy(update={"data": dataset.fingerprint})
         self.space = replaced(space_of(settings.preset, self.base.encoding.name), settings.space)
@@ -144,6 +151,7 @@ class _Hunt:
         self.size = math.prod(len(choices) for choices in self.space.values())
         whole = self.size if settings.method == "grid" else 16
         self.total = min(settings.trials or whole, self.size)
+        self.wave = self.total if settings.method == "stratified" else WAVE
         self.splits = make_splits(
             dataset, self.base.splits.kind, count=self.base.splits.count, seed=self.base.splits.seed
         )
@@ -167,7 +175,8 @@ class _Hunt:
 
     def _hash(self) -> str:
         description = {"config": self.base.described(), "space": self.space}
-        description |= self.settings.model_dump(exclude={"trials", "storage", "space"})
+        free = {"storage", "space"} if self.settings.method == "stratified" else {"trials", "storage", "space"}
+        description |= self.settings.model_dump(exclude=free)
         return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:8]
 
     def default(self) -> dict[str, Any]:
@@ -195,7 +204,8 @@ class _Hunt:
                 storage = settings.storage or f"sqlite:///{self.path / 'study.db'}"
                 self._write("search.toml", _describe(self.base, settings, self.space))
                 name, first = self.path.name, self.default()
-                yield Trials(name, storage, self.space, first, settings.method, settings.seed)
+                listed = stratified(self.space, self.total, settings.seed) if settings.method == "stratified" else []
+                yield Trials(name, storage, self.space, first, settings.method, settings.seed, listed)
         except Timeout:
             raise BusyError(f"{self.path} is being searched by another process. Wait for it, or stop it.") from None
 
@@ -230,20 +240,19 @@ class _Hunt:
         return [fates[number] for number in range(len(wave))]
 
     def _train(self, choice: dict[str, Any], splits: int, pause: int | None) -> list[Outcome]:
-        """The first splits of a trial, to their end or for ``pause`` epochs; what is done is not done again."""
+        """The first splits of a trial, to their end or, with ``pause``, for that many epochs; twice as many for those
+        that still improve. What is done is not done again."""
         config = self.config(choice)
         folder = RunFolder(self.path / "trials" / config.hash, config)
+        train = partial(train_in, folder, self.dataset, self.task(config), self.splits)
         with folder.locked():
-            return train_in(
-                folder,
-                self.dataset,
-                self.task(config),
-                self.splits,
-                only=range(splits),
-                pause=pause,
-                workers=self.workers,
-                on_progress=self.tell,
-            )
+            outcomes = train(only=range(splits), pause=pause, workers=self.workers, on_progress=self.tell)
+            while pause is not None and any(_rising(outcome, pause) for outcome in outcomes):
+                rising = [outcome.split for outcome in outcomes if _rising(outcome, pause)]
+                pause *= 2
+                more = train(only=rising, pause=pause, workers=self.workers, on_progress=self.tell)
+                outcomes = [each for each in outcomes if each.split not in rising] + more
+        return sorted(outcomes, key=lambda outcome: outcome.split)
 
     def task(self, config: Config) -> Task:
         """The prepared graph of a config; the last one is kept, as many trials share it."""
@@ -281,6 +290,11 @@ class _Hunt:
     def _write(self, name: str, text: str) -> None:
         with replacing(self.path / name) as partial:
             partial.write_text(text)
+
+
+def _rising(outcome: Outcome, pause: int) -> bool:
+    """Whether a split that was paused after ``pause`` epochs was improving until then."""
+    return outcome.status == "paused" and outcome.epochs == pause and outcome.best_epoch > RISING * pause
 
 
 def _describe(base: Config, settings: SearchConfig, space: Space) -> str:

@@ -1,7 +1,11 @@
-"""What a search may choose from: the paper's grid, and the grid of the authors' published code.
+"""What a search may choose from: the paper's grid, that of the authors' published code, and an extended one.
 
 A space maps keys of the config to lists of choices. Several keys that go together are written with a comma, and
-their choices are lists: ``"l1,l2": [[0.01, 0.01], [0, 0]]``.
+their choices are lists: ``"l1,l2": [[0.01, 0.01], [0, 0]]``. What belongs to an encoding is said by its class.
+
+* ``paper``: the paper's grid, everything else as in its protocol
+* ``authors``: the grid of the authors' published code
+* ``extended``: the paper's grid of rates, optimisers and sizes, with weight decay, dropped words and our defaults
 """
 
 from __future__ import annotations
@@ -10,18 +14,27 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from llpe.encodings import ENCODINGS
+
 Space = dict[str, list[Any]]
 
-PATIENCE = {"paper": 200, "authors": 50}
+RATES = [0.05, 0.01, 0.005, 0.001]
+TRAINING: dict[str, Space] = {
+    "paper": {
+        "lr": RATES,
+        "optimizer": ["adam", "sgd"],
+        "dropout": [0.0, 0.2, 0.5],
+        "hidden": [64, 128],
+        "layers": [1, 2],
+    },
+    "authors": {"lr": RATES, "dropout": [0.0, 0.2]},
+}
+TRAINING["extended"] = TRAINING["paper"] | {"weight_decay": [0.0, 5e-4, 5e-3], "input_dropout": [0.0, 0.5]}
+PATIENCE = {"paper": 200, "authors": 50, "extended": 200}
 PRESETS = tuple(PATIENCE)
 PROTOCOL: dict[str, dict[str, Any]] = {  # what the paper does not search, where our defaults are others
     "model": {"hidden": 128, "layers": 2, "dropout": 0.0, "input_dropout": 0.0},
     "training": {"features": "raw", "weight_decay": 0.0, "epochs": 2000},
-}
-PLAIN_LLPE: dict[str, dict[str, Any]] = {  # the plain formula of our forms, and what the paper learns
-    "llpe": {"order": 64, "size": 1.0, "start": "uniform"},
-    "llpe-ends": {"order": 64, "size": 1.0, "start": "uniform"},
-    "llpe-probes": {"order": 64, "size": 1.0},
 }
 
 
@@ -33,12 +46,10 @@ def as_in_the_paper(raw: Mapping[str, Any]) -> dict[str, Any]:
         {'features': 'raw', 'weight_decay': 0.01, 'epochs': 2000}
     """
     encoding = dict(raw.get("encoding", {}))
-    out = dict(raw) | {"encoding": PLAIN_LLPE.get(encoding.get("name", "llpe"), {}) | encoding}
+    name = encoding.get("name", "llpe")
+    own = ENCODINGS[name].paper_options if name in ENCODINGS else {}
+    out = dict(raw) | {"encoding": own | encoding}
     return out | {section: defaults | raw.get(section, {}) for section, defaults in PROTOCOL.items()}
-
-
-_RATES = [0.05, 0.01, 0.005, 0.001]
-_NEIGHBOURS = [8, 16, 32, 64, 128, 256, 512]
 
 
 def space_of(preset: str, encoding: str) -> Space:
@@ -50,46 +61,12 @@ def space_of(preset: str, encoding: str) -> Space:
     """
     if preset not in PRESETS:
         raise ValueError(f"`preset` must be one of {', '.join(PRESETS)}, got {preset!r}.")
-    own = _llpe(preset, encoding) if encoding in ("llpe", "llpe-ends", "llpe-minmax") else _encoding(encoding)
-    shared = _training(preset)
-    if encoding in ("san", "signnet"):  # they have layers of their own
-        shared = {f"model.{key}" if key in ("hidden", "layers") else key: each for key, each in shared.items()}
-    return shared | own
-
-
-def _training(preset: str) -> Space:
-    if preset == "authors":
-        return {"lr": _RATES, "dropout": [0.0, 0.2]}
-    return {
-        "lr": _RATES,
-        "optimizer": ["adam", "sgd"],
-        "dropout": [0.0, 0.2, 0.5],
-        "hidden": [64, 128],
-        "layers": [1, 2],
+    named = ENCODINGS[encoding]
+    training = {
+        f"model.{key}" if key in ("hidden", "layers") and key in named.options else key: choices
+        for key, choices in TRAINING[preset].items()
     }
-
-
-def _encoding(encoding: str) -> Space:
-    if encoding == "rwse":
-        return {"steps": [8, 16, 32, 64]}
-    if encoding == "san":  # NOTE[PAPER]: k to 512 there; attention over k eigenvectors at every node costs k² here
-        return {"k": [8, 16, 32]}
-    if encoding in ("lpe-fk", "lpe-flk", "lpe-lk", "signnet"):
-        return {"k": _NEIGHBOURS}
-    if encoding == "llpe-probes":  # ours: the filters are shared by all probes, dim = probes × filters
-        widths = [[32, 128], [64, 128], [64, 256], [128, 256], [256, 512]]
-        return {"order": [16, 32, 64], "probes,dim": widths, "size": [0.1, 1.0]}
-    return {}
-
-
-def _llpe(preset: str, encoding: str) -> Space:
-    if preset == "authors":
-        penalties = [0.01, 0.001, 0.0001, 0.0]
-        return {"encoding.dim": [64, 128], "order": [64, 128], "l1,l2": [[c, c] for c in penalties]}
-    own: Space = {"order": [64, 128], "l1": [0.001, 0.0001, 0.0]}
-    if encoding != "llpe-minmax":  # ours: as published, the size is what min-max scaling makes of it
-        own |= {"size": [1.0, 10.0]}
-    return own | {"k": [64, 128, 256, 512]} if encoding == "llpe-ends" else own
+    return training | named.space(preset)
 
 
 def replaced(space: Space, own: Space) -> Space:
@@ -110,6 +87,11 @@ def _same(one: str, two: str) -> bool:
 def encode(value: Any) -> Any:
     """A choice as something that a data base of trials can hold."""
     return json.dumps(value) if isinstance(value, list) else value
+
+
+def key_of(choice: Mapping[str, Any]) -> str:
+    """Equal for equal choices."""
+    return json.dumps(choice, sort_keys=True)
 
 
 def assignments(choice: Mapping[str, Any]) -> dict[str, Any]:

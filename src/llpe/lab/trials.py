@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
-from llpe.lab.spaces import Space, encode
+from llpe.lab.spaces import Space, encode, key_of
 
 if TYPE_CHECKING:
     import optuna
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 BLIND_TRIALS = 8  # before a model of the past is trusted
 GUESSES, REPEATS = 3, 100  # draws by the model of the past, then blindly, after which a space counts as exhausted
 
-Method = Literal["tpe", "grid"]
+Method = Literal["tpe", "grid", "stratified"]
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,24 @@ class Trials:
         name, storage: of the Optuna study.
         space: the choices.
         first: the settings to try first.
+        listed: the settings to try, in order, where they are not drawn one after the other.
         method, seed: see :class:`~llpe.lab.search.SearchConfig`.
     """
 
-    def __init__(self, name: str, storage: str, space: Space, first: dict[str, Any], method: Method, seed: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        storage: str,
+        space: Space,
+        first: dict[str, Any],
+        method: Method,
+        seed: int,
+        listed: Sequence[dict[str, Any]] = (),
+    ) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.space, self.first, self.method, self.seed = space, first, method, seed
+        self.space, self.first, self.method, self.seed, self.listed = space, first, method, seed, listed
         self.study = optuna.create_study(study_name=name, storage=storage, direction="maximize", load_if_exists=True)
         self._take_up()
 
@@ -73,9 +84,9 @@ class Trials:
     def draw(self, count: int) -> list[optuna.Trial]:
         """The next wave: ``count`` trials with settings not tried before, fewer when there are none left."""
         wave: list[optuna.Trial] = []
-        known = {_key(trial.choice) for trial in self.finished()}
+        known = {key_of(trial.choice) for trial in self.finished()}
         while len(wave) < count and (trial := self._draw(known)) is not None:
-            known.add(_key(trial.params))
+            known.add(key_of(trial.params))
             wave.append(trial)
         return wave
 
@@ -92,7 +103,7 @@ class Trials:
             trial = self.study.ask()
             for key, choices in self.space.items():
                 trial.suggest_categorical(key, [encode(choice) for choice in choices])
-            if _key(trial.params) not in known:
+            if key_of(trial.params) not in known:
                 return trial
             self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
         return None
@@ -103,13 +114,17 @@ class Trials:
 
         if self.study.get_trials(states=(optuna.trial.TrialState.WAITING,)):
             return
-        if not known:
+        if self.listed:
+            left = (choice for choice in self.listed if key_of(choice) not in known)
+            if (choice := next(left, None)) is not None:
+                self.study.enqueue_trial(choice)
+        elif not known:
             self.study.enqueue_trial(self.first)
         elif self.method == "grid":
             every = (
                 dict(zip(self.space, map(encode, choice), strict=True)) for choice in product(*self.space.values())
             )
-            self.study.enqueue_trial(next(choice for choice in every if _key(choice) not in known))
+            self.study.enqueue_trial(next(choice for choice in every if key_of(choice) not in known))
 
     def end(self, trial: optuna.Trial, fate: Trial) -> None:
         """Notes what came of a trial."""
@@ -125,7 +140,3 @@ class Trials:
         else:
             trial.set_user_attr("reason", fate.reason)
             self.study.tell(trial, state=TrialState.FAIL)
-
-
-def _key(choice: dict[str, Any]) -> str:
-    return json.dumps(choice, sort_keys=True)

@@ -1,9 +1,12 @@
 """Tables 1–3: model × encoding × data set, each cell searched on validation and scored over ten splits.
 
-LLPE stands there three times: ``llpe`` is our default (eigenvectors of unit length, one seeded direction for each
-eigenspace), ``llpe-minmax`` is LLPE as published, ``llpe-probes`` needs no eigenvector at all; on large graphs
-``llpe-ends`` stands for the first two. Cells are computed from the cheapest to the dearest, and the files are written
-anew after each. Processes that share the folder of runs share the work: a cell that another is at comes later.
+LLPE stands there three times: ``llpe-minmax`` is LLPE as published, ``llpe`` the same formula with eigenvectors of unit
+length and one seeded direction for each eigenspace, ``llpe-probes`` needs no eigenvector at all; on large graphs
+``llpe-ends`` stands for the first two. ``llpe-probes-frozen`` and ``fastrp`` show what probes are worth without
+learning. Within a block (a graph and a model) every encoding has the same number of settings, spread evenly over the
+learning rates and optimisers of the paper's grid.
+
+Files are written after each cell. Processes that share the folder of runs share the work.
 """
 
 from __future__ import annotations
@@ -29,30 +32,31 @@ ENCODINGS: dict[str, dict[str, Any]] = {
     "san": {"name": "san", "k": 16},
     "signnet": {"name": "signnet", "k": 16},
     "rwse": {"name": "rwse", "steps": 16},
+    "fastrp": {"name": "fastrp"},
     "llpe": {"name": "llpe"},
     "llpe-ends": {"name": "llpe-ends", "k": 128},
     "llpe-minmax": {"name": "llpe-minmax"},
     "llpe-probes": {"name": "llpe-probes", "probes": 64, "dim": 128, "order": 16},
+    "llpe-probes-frozen": {"name": "llpe-probes", "probes": 64, "dim": 128, "order": 16, "frozen": True},
 }
 BUSY_SECONDS = 10.0  # before looking again at what another process is computing
 LLPE = ("llpe", "llpe-minmax", "llpe-probes")
-TABLE_1 = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "rwse", *LLPE)
-TABLE_1_GT = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "san", "signnet", "rwse", *LLPE)
-TABLE_2 = ("none", "lpe-fk", "san", "signnet", "rwse", *LLPE)  # elastic, the paper's other one, is dear there
-SIZED = ("llpe", "llpe-ends", "llpe-probes")
-SQUARE = ("lpe-full", "elastic")  # a step works on n × n numbers
+FIXED = ("llpe-probes-frozen", "fastrp")  # what learning adds to probes
+TABLE_1 = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "rwse", *LLPE, *FIXED)
+TABLE_1_GT = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "san", "signnet", "rwse", *LLPE, *FIXED)
+TABLE_2 = ("none", "lpe-fk", "san", "signnet", "rwse", *LLPE, *FIXED)  # elastic, the paper's other one, takes long
 MEDIUM = ("tolokers", "computers", "amazon-ratings", "cora-full")
-FEW = ("none", "lpe-fk", "elastic", *LLPE)
+FIRST = ("none", "lpe-fk", *LLPE)  # rows with ten splits wherever there are any
 
 
 @dataclass(frozen=True)
 class Block:
-    """Cells of one data set and model; ``dear`` ones belong to the budget ``paper`` only."""
+    """Cells of one data set and model; ``expensive`` ones belong to the budget ``paper`` only."""
 
     dataset: str
     model: str
     encodings: tuple[str, ...]
-    dear: tuple[str, ...] = ()
+    expensive: tuple[str, ...] = ()
 
 
 BLOCKS: dict[str, tuple[Block, ...]] = {
@@ -60,7 +64,7 @@ BLOCKS: dict[str, tuple[Block, ...]] = {
         *(Block(name, model, TABLE_1) for name in ("texas", "cornell") for model in ("mlp", "sage")),
         *(Block(name, "gt", TABLE_1_GT) for name in ("texas", "cornell")),
         *(Block(name, model, TABLE_1) for name in ("cora", "cora-ml", "photo") for model in ("mlp", "sage")),
-        *(Block(name, "gt", FEW, ("lpe-flk", "lpe-full", "san", "signnet", "rwse")) for name in ("cora", "cora-ml")),
+        *(Block(name, "gt", TABLE_1_GT) for name in ("cora", "cora-ml")),
         Block("photo", "gt", (), TABLE_1_GT),
     ),
     "table-medium": (
@@ -86,37 +90,36 @@ def cells_of(name: str, budget: str) -> list[Cell]:
     return [
         Cell(block.dataset, block.model, encoding)
         for block in blocks
-        for encoding in (*block.encodings, *(block.dear if budget == "paper" else ()))
+        for encoding in (*block.encodings, *(block.expensive if budget == "paper" else ()))
     ]
 
 
 def plan_of(budget: str, num_nodes: int, cell: Cell) -> tuple[SearchConfig, int]:
     """The search and the number of splits of a cell.
 
-    A cell is dear above five thousand nodes, and above a thousand where a step works on n × n numbers (graph
-    transformers, some encodings): it has three settings of Adam and 200 epochs, by when Adam has settled. Graph
-    transformers have the two smaller learning rates, as larger ones often end at the largest class. Above 1000 nodes a
-    standard search keeps to the smaller of the two hidden widths, as steps of the larger one take three times as long,
-    and to the cheaper probes; dear cells of ``san``, a transformer over k tokens at every node, to a small one. Twice
-    the trials where the size of the encoding is searched as well, as half of what is drawn has a wrong one.
+    A standard search tries 48 settings below 1000 nodes, 24 below 5000 and 12 above, each pair of learning rate and
+    optimiser equally often. Graph transformers above 1000 nodes, whose step works on n × n numbers, have 8 settings,
+    one layer, the smaller hidden width and at most 1000 epochs, and five splits for the rows that are not the question;
+    ``san``, a transformer over k tokens at every node, is kept small there. Probes above 1000 nodes have at most 256
+    columns.
     """
     if budget == "paper":
         return SearchConfig(method="grid"), 10
     if budget == "quick":
         return SearchConfig(trials=2), 3
-    attention = cell.model == "gt"
-    dear = num_nodes >= 5000 or (num_nodes >= 1000 and (attention or cell.encoding in SQUARE))
-    space: dict[str, list[Any]] = {"lr": [0.001, 0.005]} if attention else {"lr": [0.01, 0.005, 0.001]} if dear else {}
-    if num_nodes >= 1000:
-        space |= {"model.hidden": [64]}
-        if cell.encoding == "llpe-probes":
-            space |= {"probes,dim": [[64, 128]] if attention else [[32, 128], [64, 128], [64, 256]], "order": [16, 32]}
-    if dear:
-        space |= {"optimizer": ["adam"], "training.epochs": [200]}
-        space |= {"model.layers": [1]} if attention else {}
-        space |= {"k": [8], "encoding.dim": [32]} if cell.encoding == "san" else {}
-    trials = 3 if attention or dear else 9
-    return SearchConfig(trials=trials * (2 if cell.encoding in SIZED else 1), space=space), 10
+    space: dict[str, list[Any]] = {}
+    if num_nodes < 1000:
+        return SearchConfig(method="stratified", trials=48), 10
+    probes = ENCODINGS[cell.encoding]["name"] == "llpe-probes"
+    if cell.model != "gt":
+        space |= {"probes,dim": [[32, 128], [64, 128], [64, 256]], "order": [16, 32]} if probes else {}
+        space |= {"k": [8, 16], "encoding.dim": [32]} if cell.encoding == "san" else {}
+        space |= {"model.hidden": [64]} if num_nodes >= 5000 else {}
+        return SearchConfig(method="stratified", trials=24 if num_nodes < 5000 else 12, space=space), 10
+    space |= {"model.hidden": [64], "model.layers": [1], "training.epochs": [1000]}
+    space |= {"probes,dim": [[64, 128]], "order": [16, 32]} if probes else {}
+    space |= {"k": [8], "encoding.dim": [32]} if cell.encoding == "san" else {}
+    return SearchConfig(method="stratified", trials=8, space=space), 10 if cell.encoding in FIRST else 5
 
 
 def run_table(name: str, context: Context) -> list[Path]:
@@ -137,7 +140,7 @@ def run_table(name: str, context: Context) -> list[Path]:
     if before := standing(name, context):
         context.say(
             f"{context.out / name}.csv has {len(before)} cells of `{context.command(name)}`; each stays until it "
-            "is computed anew. For a table of your own give another --output."
+            "is computed again. For a table of your own give another --output."
         )
     todo = [cell for cell in cells if data[cell.dataset] is not None]
     while todo:
