@@ -26,6 +26,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
+import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from llpe.data import BENCHMARKS, GIANT, load_graph, parse_spec
@@ -33,10 +34,6 @@ from llpe.data.catalogue import benchmark_key
 from llpe.data.synthetic import GENERATORS
 from llpe.encodings import ENCODINGS, INSTEAD, Encoding, make_encoding
 from llpe.models import VARIANTS, Classifier, backbone_options
-
-# Keys that were added later, with the value that leaves all as it was.
-LATER = (("training", "batch", None),)
-
 
 SHARE = 1.0  # of an encoding's rows beside the features', which are projected here and so become smaller
 
@@ -113,15 +110,7 @@ class Config(_Section):
     @property
     def hash(self) -> str:
         """Eight hexadecimal digits that name this config."""
-        return hashlib.sha256(json.dumps(self.described(), sort_keys=True).encode()).hexdigest()[:8]
-
-    def described(self) -> dict[str, Any]:
-        """As nested dicts, without later additions where they change nothing: names of earlier results still hold."""
-        tree = self.model_dump()
-        for section, key, unchanged in LATER:
-            if key in tree[section] and tree[section][key] == unchanged:
-                del tree[section][key]
-        return tree
+        return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()[:8]
 
     def make_encoding(self) -> Encoding:
         options = self.encoding.model_dump(exclude={"name"})
@@ -216,12 +205,7 @@ def assign(raw: dict[str, Any], assignments: dict[str, Any]) -> dict[str, Any]:
 
 def dump_toml(config: Config) -> str:
     """The config as TOML; values that are None are left out, as TOML has no word for them."""
-    tree = config.model_dump()
-    lines = [f"{key} = {_toml(value)}" for key, value in tree.items() if not isinstance(value, dict | None)]
-    for section in SECTIONS:
-        lines += ["", f"[{section}]"]
-        lines += [f"{key} = {_toml(value)}" for key, value in tree[section].items() if value is not None]
-    return "\n".join(lines) + "\n"
+    return tomli_w.dumps(config.model_dump(exclude_none=True))
 
 
 def differences(one: Config, two: Config) -> list[str]:
@@ -231,10 +215,6 @@ def differences(one: Config, two: Config) -> list[str]:
     return [
         f"{key}: {flat[0].get(key)!r} / {flat[1].get(key)!r}" for key in keys if flat[0].get(key) != flat[1].get(key)
     ]
-
-
-def _toml(value: Any) -> str:
-    return json.dumps(value)  # strings, numbers and booleans are written alike
 
 
 def _flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -27,6 +27,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
+import tomli_w
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -174,7 +175,7 @@ class _Hunt:
             raise ConfigError(problems)
 
     def _hash(self) -> str:
-        description = {"config": self.base.described(), "space": self.space}
+        description = {"config": self.base.model_dump(), "space": self.space}
         free = {"storage", "space"} if self.settings.method == "stratified" else {"trials", "storage", "space"}
         description |= self.settings.model_dump(exclude=free)
         return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:8]
@@ -299,6 +300,6 @@ def _rising(outcome: Outcome, pause: int) -> bool:
 
 def _describe(base: Config, settings: SearchConfig, space: Space) -> str:
     """The search as TOML, for a reader."""
-    lines = [f"config = {json.dumps(base.hash)}", ""]
-    lines += [f"{key} = {json.dumps(value)}" for key, value in settings.model_dump(exclude={"space"}).items() if value]
-    return "\n".join([*lines, "", "[space]", *(f"{json.dumps(key)} = {json.dumps(c)}" for key, c in space.items()), ""])
+    return tomli_w.dumps(
+        {"config": base.hash, **settings.model_dump(exclude={"space"}, exclude_none=True), "space": space}
+    )
