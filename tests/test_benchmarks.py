@@ -182,7 +182,7 @@ def test_the_drop_in_benchmark_scores_every_encoding_in_pyg_s_script(benchmark, 
 
 def test_the_drop_in_benchmark_has_a_cell_without_encoding_for_each_with_one(benchmark):
     drop_in = benchmark("drop_in")
-    found = list(drop_in.cells(["cora", "photo"], penalty=False))
+    found = list(drop_in.cells(["cora", "photo"], list(drop_in.ENCODINGS), penalty=False))
     assert all(drop_in.without(cell) in found and not cell.penalty for cell in found)
     assert {cell.labels for cell in found if cell.graph == "cora"} == {"few", "random"}
     assert {cell.labels for cell in found if cell.graph == "photo"} == {"random"}
