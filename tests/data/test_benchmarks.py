@@ -137,20 +137,6 @@ def test_files_in_the_root_are_used_and_only_the_others_named(root, no_network):
     assert [path.name for path in root.rglob("*")] == ["wisconsin", "raw", "out1_graph_edges.txt"]
 
 
-def test_actor_has_its_own_folder(root, tmp_path, no_network):
-    raw = raw_folder(tmp_path / "mirror", "actor")
-    lines = [f"{i}\t{i % 3},{3 + i % 2}\t{i % 5}" for i in range(7600)]
-    (raw / "out1_node_feature_label.txt").write_text("header\n" + "\n".join(lines) + "\n")
-    (raw / "out1_graph_edges.txt").write_text("header\n0\t1\n1\t2\n")
-    masks = {f"{part}_mask": np.arange(7600) % 3 == i for i, part in enumerate(PARTS)}
-    for i in range(10):
-        np.savez(raw / f"film_split_0.6_0.2_{i}.npz", **masks)
-    dataset = load_benchmark("actor", root=root, mirror=tmp_path / "mirror")
-    assert (dataset.data.num_edges, dataset.num_features, len(official_splits(dataset))) == (4, 5, 10)
-    assert (root / "actor" / "processed" / "data.pt").is_file()
-    assert load_benchmark("actor", root=root).fingerprint == dataset.fingerprint
-
-
 def test_penn94_scores_labelled_nodes_of_its_official_splits_only(root, tmp_path, no_network):
     raw = raw_folder(tmp_path / "mirror", "penn94")
     n = 41554

@@ -61,12 +61,7 @@ def load_benchmark(name: str, *, root: str | Path | None = None, mirror: str | P
 
 
 def data_root(root: str | Path | None = None) -> Path:
-    """The folder of raw and processed data: the argument, ``LLPE_DATA``, or ``~/.cache/llpe/data``.
-
-    Example:
-        >>> data_root("somewhere").name
-        'somewhere'
-    """
+    """The folder of raw and processed data: the argument, ``LLPE_DATA``, or ``~/.cache/llpe/data``."""
     return Path(root or os.environ.get("LLPE_DATA") or "~/.cache/llpe/data").expanduser()
 
 
@@ -87,12 +82,12 @@ def _fetch(benchmark: Benchmark, root: Path, mirror: Path | None) -> Data:
         raw.mkdir(parents=True)
         missing = []
         for name in benchmark.files:
-            found = [place / benchmark.folder / "raw" / name for place in (root, mirror) if place is not None]
-            found = [file for file in found if file.is_file()]
-            if found:
-                shutil.copyfile(found[0], raw / name)
-            else:
+            files = [place / benchmark.folder / "raw" / name for place in (root, mirror) if place is not None]
+            source = next((file for file in files if file.is_file()), None)
+            if source is None:
                 missing.append(name)
+            else:
+                shutil.copyfile(source, raw / name)
         data = _read(benchmark, stage, root, missing)
         for file in sorted(path for path in stage.rglob("*") if path.is_file()):
             target = root / file.relative_to(stage)

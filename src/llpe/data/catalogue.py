@@ -121,13 +121,7 @@ BENCHMARKS: dict[str, Benchmark] = {row.name: row for row in _ROWS}
 
 
 def list_benchmarks() -> tuple[Benchmark, ...]:
-    """All benchmarks, in the order of the table.
-
-    Example:
-        >>> first = list_benchmarks()[0]
-        >>> first.name, first.num_nodes, first.num_classes, first.metric, first.homophily
-        ('texas', 183, 5, 'accuracy', 0.0)
-    """
+    """All benchmarks, in the order of the table."""
     return tuple(BENCHMARKS.values())
 
 
@@ -145,11 +139,6 @@ def find_benchmark(name: str) -> Benchmark:
 
 
 def did_you_mean(name: str) -> str:
-    """A sentence with the closest benchmark name, or nothing.
-
-    Example:
-        >>> did_you_mean("citeseeer")
-        " Did you mean 'citeseer'?"
-    """
+    """A sentence with the closest benchmark name, or nothing."""
     close = difflib.get_close_matches(benchmark_key(name), BENCHMARKS, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""

@@ -132,9 +132,8 @@ def giant_component(dataset: NodeDataset) -> NodeDataset:
 
     Example:
         >>> from llpe.data import load_graph
-        >>> giant_component(load_graph("sbm:n=60,homophily=1"))
-        NodeDataset('giant:sbm:n=60,homophily=1', num_nodes=30, num_edges=318, num_features=10, num_classes=2, \
-metric='accuracy')
+        >>> giant_component(load_graph("sbm:n=60,homophily=1")).num_nodes
+        30
     """
     data = dataset.data
     components = Graph.from_data(data, warn=False).component_nodes

@@ -31,18 +31,6 @@ def load_file(path: str | Path, *, metric: str = "accuracy") -> NodeDataset:
     Args:
         path: the file, or a folder with ``edges.csv`` and ``nodes.csv``.
         metric: ``"accuracy"`` or ``"auroc"``.
-
-    Example:
-        >>> import tempfile, numpy as np
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> file = folder.name + "/toy.npz"
-        >>> np.savez(file, x=np.eye(3), y=["a", "b", "a"], edges=[[0, 1], [1, 2]])
-        >>> dataset = load_file(file)
-        >>> dataset
-        NodeDataset('toy', num_nodes=3, num_edges=4, num_features=3, num_classes=2, metric='accuracy')
-        >>> dataset.notes
-        ('classes: 0 = a, 1 = b', 'made 2 one-way edges undirected')
-        >>> folder.cleanup()
     """
     path = Path(path).expanduser()
     if not path.exists():
@@ -70,11 +58,9 @@ def _to_dataset(name: str, graph: Arrays, notes: list[str], metric: str) -> Node
             "edges must be integer node numbers, `edges` of shape [num_edges, 2] or `edge_index` of shape "
             f"[2, num_edges], got {edges.dtype} with {list(edges.shape)} read as [2, num_edges]."
         )
-    if x is not None and (x.ndim != 2 or x.dtype.kind not in "biuf"):
-        got = f"{x.dtype} of shape {list(x.shape)}"
-        raise ValueError(f"features must be numbers of shape [num_nodes, num_features], got {got}.")
-    if weight is not None and weight.dtype.kind not in "biuf":
-        raise ValueError(f"`edge_weight` must be numbers of shape [num_edges], got {weight.dtype}.")
+    for what, array in (("features", x), ("`edge_weight`", weight)):
+        if array is not None and array.dtype.kind not in "biuf":
+            raise ValueError(f"{what} must be numbers, got {array.dtype}.")
     classes = encode_labels(graph["y"]) if graph.get("y") is not None else None
     masks = _masks(graph)
     num_nodes = _count_nodes(graph, masks)
@@ -97,19 +83,12 @@ def _tensor(array: np.ndarray, dtype: type[np.generic]) -> Tensor:
 
 
 def _masks(graph: Arrays) -> dict[str, Tensor] | None:
-    """Masks as bool [num_nodes, num_splits], one for each part."""
-    found = {part: graph.get(f"{part}_mask") for part in PARTS}
-    masks = {}
-    for part, mask in found.items():
-        if mask is not None:
-            if mask.ndim not in (1, 2) or not np.isin(mask, (0, 1)).all():
-                shape = list(mask.shape)
-                raise ValueError(f"the {part} mask must hold true or false in 1 or 2 dimensions, got {shape}.")
-            masks[part] = _tensor(mask.reshape(len(mask), -1), np.bool_)
-    missing = [part for part in PARTS if part not in masks]
-    if masks and missing:
-        raise ValueError(f"masks must be given for train, val and test, got none for {', '.join(missing)}.")
-    return masks or None
+    """Masks as bool [num_nodes, num_splits]; :class:`NodeDataset` checks that all parts are there."""
+    given = {part: graph[f"{part}_mask"] for part in PARTS if f"{part}_mask" in graph}
+    for part, mask in given.items():
+        if mask.ndim not in (1, 2) or not np.isin(mask, (0, 1)).all():
+            raise ValueError(f"the {part} mask must hold true or false in 1 or 2 dimensions, got {list(mask.shape)}.")
+    return {part: _tensor(mask.reshape(len(mask), -1), np.bool_) for part, mask in given.items()} or None
 
 
 def _count_nodes(graph: Arrays, masks: dict[str, Tensor] | None) -> int:

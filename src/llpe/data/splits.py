@@ -67,17 +67,11 @@ def random_splits(
 ) -> list[Split]:
     """Random splits of the labelled nodes: ``int(train·n)`` train, ``int(val·n)`` val, the rest test.
 
-    Split i is a permutation drawn from seed ``seed + i``; the defaults are the paper's ten 60/20/20 splits.
+    ``y`` holds classes [num_nodes], −1 for unlabelled. Split i is a permutation drawn from seed ``seed + i``; the
+    defaults are the paper's ten 60/20/20 splits. A class with a single labelled node, or one that is missing from
+    train, cannot be classified correctly and is refused, unless ``allow_missing_classes``.
 
     NOTE[PAPER]: the authors' code puts node 0 into every training set; we do not.
-
-    Args:
-        y: classes [num_nodes], −1 for unlabelled.
-        count: number of splits.
-        train, val: shares of the labelled nodes.
-        seed: seed of the first split.
-        allow_missing_classes: accept classes with a single labelled node, and splits that train without a
-            class. Such nodes cannot be classified correctly, so by default they are refused.
 
     Example:
         >>> random_splits(torch.tensor([0, 1] * 10), count=2)
@@ -106,16 +100,7 @@ def random_splits(
 
 
 def official_splits(dataset: NodeDataset) -> list[Split]:
-    """The splits that came with the data set.
-
-    Example:
-        >>> from dataclasses import replace
-        >>> from llpe.data import load_graph
-        >>> dataset = load_graph("sbm:n=60")
-        >>> mask = torch.arange(60)[:, None] % 3
-        >>> official_splits(replace(dataset, masks={"train": mask == 0, "val": mask == 1, "test": mask == 2}))
-        [Split(train=20, val=20, test=20)]
-    """
+    """The splits that came with the data set."""
     masks = dataset.masks
     if masks is None:
         raise ValueError(
@@ -129,12 +114,7 @@ def file_splits(path: str | Path, y: Tensor, *, allow_missing_classes: bool = Fa
     """Splits from an ``.npz`` with the keys ``train``, ``val`` (or ``valid``) and ``test``.
 
     Each holds node numbers [size] or [num_splits, size], or a boolean mask [num_nodes] or
-    [num_splits, num_nodes].
-
-    Args:
-        path: the file.
-        y: the classes the splits are checked against.
-        allow_missing_classes: accept splits that train without a class.
+    [num_splits, num_nodes]. They are checked against the classes ``y`` as in :func:`random_splits`.
     """
     arrays = open_npz(path)
     val = "valid" if "valid" in arrays and "val" not in arrays else "val"
