@@ -3,9 +3,9 @@
 python docs/optimisers.py          (needs Cora)
 
 Let J = Σ_i σ_i·a_i·b_iᵀ be the derivative of the encoding P by Θ: a change of Θ along b_i changes P along a_i, a signal
-on the nodes, by σ_i. SGD changes Θ by lr·G, where G is the gradient; Adam, in its first step, by lr·sign(G). The energies
-of the change of P along a_i are lr²σ_i²(b_iᵀG)² and lr²σ_i²(b_iᵀsign(G))². They are drawn relative to ‖P‖², ordered from
-smooth to rough by the Rayleigh quotient a_iᵀLa_i.
+on the nodes, by σ_i. SGD changes Θ by lr·G, where G is the gradient; Adam, in its first step, by lr·sign(G). The
+energies of the change of P along a_i are lr²σ_i²(b_iᵀG)² and lr²σ_i²(b_iᵀsign(G))². They are drawn relative to ‖P‖²,
+ordered from smooth to rough by the Rayleigh quotient a_iᵀLa_i.
 """
 
 from pathlib import Path

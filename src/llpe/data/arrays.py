@@ -29,8 +29,8 @@ ADJACENCY = ("adj", "adj_matrix")
 EDGES = ("edge_index", "edges", *ADJACENCY)
 CSR = ("data", "indices", "indptr", "shape")  # x_data, … or x.data, … are together the matrix x
 SPARSE = tuple(name + mark for name in (*FEATURES, *ADJACENCY) for mark in "_.")
-CSR_KEYS = (start + part for start in SPARSE for part in CSR)
-USED = {*KEYS, *FEATURES, *LABELS, *EDGES, *CSR_KEYS, *(f"{mask}s" for mask in MASKS)}
+PLAIN = {*KEYS, *FEATURES, *LABELS, *EDGES, *(f"{mask}s" for mask in MASKS)}
+USED = PLAIN | {start + part for start in SPARSE for part in CSR}
 
 
 def describe(error: BaseException) -> str:

@@ -58,9 +58,11 @@ def _to_dataset(name: str, graph: Arrays, notes: list[str], metric: str) -> Node
             "edges must be integer node numbers, `edges` of shape [num_edges, 2] or `edge_index` of shape "
             f"[2, num_edges], got {edges.dtype} with {list(edges.shape)} read as [2, num_edges]."
         )
-    for what, array in (("features", x), ("`edge_weight`", weight)):
-        if array is not None and array.dtype.kind not in "biuf":
-            raise ValueError(f"{what} must be numbers, got {array.dtype}.")
+    if x is not None and (x.ndim != 2 or x.dtype.kind not in "biuf"):
+        got = f"{x.dtype} of shape {list(x.shape)}"
+        raise ValueError(f"features must be numbers of shape [num_nodes, num_features], got {got}.")
+    if weight is not None and weight.dtype.kind not in "biuf":
+        raise ValueError(f"`edge_weight` must be numbers of shape [num_edges], got {weight.dtype}.")
     classes = encode_labels(graph["y"]) if graph.get("y") is not None else None
     masks = _masks(graph)
     num_nodes = _count_nodes(graph, masks)
@@ -129,10 +131,10 @@ def encode_labels(labels: np.ndarray) -> tuple[Tensor, int, tuple[str, ...]]:
     with contextlib.suppress(ValueError):  # texts that are all numbers are taken as numbers
         if text and np.isfinite(given.astype(np.float64)).all():
             given, text = given.astype(np.float64), False
-    fractions = given[given != np.floor(given)] if given.dtype.kind == "f" else given[:0]
-    if fractions.size:
+    wrong = given[~np.isfinite(given) | (given != np.floor(given))] if given.dtype.kind == "f" else given[:0]
+    if wrong.size:
         raise ValueError(
-            f"labels must be classes, got the number {fractions[0]:g}. "
+            f"labels must be classes, got the number {wrong[0]:g}. "
             "Regression targets are not supported; bin them into classes first."
         )
     if given.dtype.kind in "if" and given.size and given.min() < 0:
