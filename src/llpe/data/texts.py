@@ -93,9 +93,10 @@ def _convert(
 
 def _finite(cell: Any) -> float | None:
     try:
-        return float(cell) if math.isfinite(float(cell)) else None
+        value = float(cell)
     except (ValueError, TypeError):
         return None
+    return value if math.isfinite(value) else None
 
 
 def _table(path: Path, required: tuple[str, ...]) -> Table:
