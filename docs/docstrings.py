@@ -1,4 +1,4 @@
-"""How docstrings become the reference: a section ``Example:`` is code, and :class:`~llpe.LLPE` is shown as LLPE."""
+"""For mkdocstrings: a section ``Example:`` is code, and :class:`~llpe.LLPE` is shown as LLPE."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ EXAMPLE = re.compile(r"^(\s*)Example:$", flags=re.MULTILINE)
 
 
 class Plain(griffe.Extension):
-    """Rewrites the roles of Sphinx and the one word that griffe reads otherwise."""
+    """Rewrites the roles of Sphinx, and the heading that griffe knows as ``Examples:``."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:

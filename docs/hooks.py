@@ -1,4 +1,4 @@
-"""For mkdocs: the figures of results/, which lie beside docs/ and not in it, as a part of the site."""
+"""For mkdocs: makes the figures of results/, which is not below docs/, a part of the site."""
 
 from pathlib import Path
 from typing import Any

@@ -1,11 +1,11 @@
-"""Draws docs/optimisers.png: what one step of SGD and one of Adam do to LLPE's encoding, by how smooth the change is.
+"""Draws docs/optimisers.png: how one step of SGD and one of Adam change LLPE's encoding, from smooth to rough changes.
 
-python docs/optimisers.py          (needs Cora, see docs/your-own-graph.md)
+python docs/optimisers.py          (needs Cora)
 
-With J = Σ_i σ_i·a_i·b_iᵀ the derivative of the encoding P by Θ, a change of Θ along b_i changes P along a_i, a signal
-on the nodes, by σ_i. SGD moves Θ by lr·G, G the gradient; Adam, in its first step, by lr·sign(G). What that does to P
-along a_i has the energies lr²σ_i²(b_iᵀG)² and lr²σ_i²(b_iᵀsign(G))², drawn here relative to ‖P‖², from smooth to rough
-by the Rayleigh quotient a_iᵀLa_i.
+Let J = Σ_i σ_i·a_i·b_iᵀ be the derivative of the encoding P by Θ: a change of Θ along b_i changes P along a_i, a signal
+on the nodes, by σ_i. SGD changes Θ by lr·G, where G is the gradient; Adam, in its first step, by lr·sign(G). The
+energies of the change of P along a_i are lr²σ_i²(b_iᵀG)² and lr²σ_i²(b_iᵀsign(G))². They are drawn relative to ‖P‖²,
+ordered from smooth to rough by the Rayleigh quotient a_iᵀLa_i.
 """
 
 from pathlib import Path

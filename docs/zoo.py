@@ -1,4 +1,4 @@
-"""Writes docs/encodings.md from the classes: ``python docs/zoo.py``. A test holds the page to the classes."""
+"""Writes docs/encodings.md from the classes: ``python docs/zoo.py``. A test compares the page with the classes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which third of the spectrum do the learned filters use?
 
 Two block models, one where neighbours agree and one where they differ. The filters start as noise, flat over the
-spectrum; an l1 penalty takes away what does not help. Beside them: where the labels themselves are.
+spectrum, and an l1 penalty removes what does not help. For comparison: where in the spectrum the labels are.
 """
 
 import torch
@@ -22,8 +22,8 @@ def train(encoding: LLPE, data, steps: int = 200) -> None:
         loss = nn.functional.cross_entropy(head(encoding(data))[train], data.y[train])
         (loss + encoding.penalty(data)).backward()
         optimiser.step()
-    hits = (head(encoding(data)).argmax(dim=1) == data.y)[~train]
-    print(f"  test accuracy {hits.double().mean():.1%}")
+    correct = (head(encoding(data)).argmax(dim=1) == data.y)[~train]
+    print(f"  test accuracy {correct.double().mean():.1%}")
 
 
 def energy(encoding: LLPE, values) -> list[float]:

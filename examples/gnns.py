@@ -1,8 +1,8 @@
 """A heterophilous and a spectral GNN of PyG, with and without LLPE: python examples/gnns.py texas
 
-FAGCN (FAConv) learns per edge whether a neighbour attracts or repels; ChebConv is a polynomial filter of the features.
-Each is a plain module with forward(x, edge_index), which llpe takes as a backbone. Without an argument the graph is a
-synthetic one whose edges mostly lead to the other class: there LLPE helps FAGCN, and ChebConv not.
+FAGCN (FAConv) learns for each edge whether a neighbour attracts or repels; ChebConv is a polynomial filter of the
+features. Each is a plain module with forward(x, edge_index), which llpe takes as a backbone. Without an argument the
+graph is a synthetic one whose edges mostly lead to the other class: there LLPE helps FAGCN, but not ChebConv.
 """
 
 import sys

@@ -1,7 +1,8 @@
 """Your own graph from two tables: python examples/own_graph.py FOLDER
 
-The folder holds nodes.csv (id, label, numeric features; no label: to be predicted) and edges.csv (source, target).
-Without an argument one is made up, with every tenth label missing. Writes predictions.csv: id, label, probability.
+The folder holds nodes.csv (id, label, numeric features; an empty label is predicted) and edges.csv (source, target).
+Without an argument the script makes up a graph in which every tenth label is missing. It writes predictions.csv with
+the columns id, label and probability.
 """
 
 import csv

@@ -1,8 +1,8 @@
-"""Trained on one graph, used on another: which encodings mean the same there?
+"""Trained on one graph, used on another: which encodings mean the same on both?
 
-Two block models with weak features, one of 1000 nodes to learn from and a larger one to be judged by. Which block is
-which is a matter of signs or of random numbers for most encodings, so that on the other graph an MLP is right on nearly
-all nodes, on nearly none, or on anything between. `llpe-invariant` filters the features, which both graphs have.
+Two block models with weak features: one of 1000 nodes to train on, and a larger one to test on. For most encodings
+signs or random numbers decide which block is which, so that on the other graph an MLP is right on nearly all nodes, on
+nearly none, or on any number between. `llpe-invariant` filters the features, which mean the same on both graphs.
 """
 
 import torch

@@ -1,26 +1,26 @@
-"""Promises of the checked data set."""
+"""Promises of the checked data set, its features, its giant component, and the one text that names any graph."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data
 
-from llpe.data import NodeDataset, sbm, scaled_features, sparse_features, undirected
-from llpe.graph import tiny
+from llpe.data import NodeDataset, giant_component, load_graph, sbm, scaled_features, sparse_features, undirected
+from llpe.graph import Graph, tiny
+from llpe.lab import ConfigError, resolve
+
+EDGES = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+MASK = torch.ones(4, 1, dtype=torch.bool)
+DENSE = torch.tensor([[1.0, -2.0, 5.0], [3.0, 0.5, 5.0], [8.0, 1.5, 5.0], [0.0, 4.0, 5.0]])
+WORDS = torch.tensor([[3.0, 0.0, 4.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]])
 
 
 def make(**changes):
-    data = Data(
-        x=torch.ones(4, 2),
-        y=torch.tensor([0, 1, 0, -1]),
-        edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]),
-    )
-    for key, value in changes.items():
-        data[key] = value
-    return data
+    return Data(**{"x": torch.ones(4, 2), "y": torch.tensor([0, 1, 0, -1]), "edge_index": EDGES} | changes)
 
 
 def dataset(data=None, *, metric="accuracy", num_classes=2, **fields):
@@ -28,10 +28,9 @@ def dataset(data=None, *, metric="accuracy", num_classes=2, **fields):
 
 
 def test_counts_are_those_of_the_data():
-    toy = dataset()
-    assert (toy.num_nodes, toy.num_features, toy.num_labelled) == (4, 2, 3)
-    assert "num_nodes=4" in repr(toy)
-    assert "num_edges=4" in repr(toy)
+    assert (dataset().num_nodes, dataset().num_features, dataset().num_labelled) == (4, 2, 3)
+    assert repr(dataset()).startswith("NodeDataset('toy', num_nodes=4, num_edges=4, num_features=2, num_classes=2")
+    assert dataset(make(y=torch.full((4,), -1)), num_classes=0).num_labelled == 0
 
 
 def test_fingerprint_depends_on_every_part_of_the_content_and_on_nothing_else():
@@ -44,13 +43,7 @@ def test_fingerprint_depends_on_every_part_of_the_content_and_on_nothing_else():
         make(edge_weight=torch.ones(4)),
         make(x=torch.ones(4, 2, dtype=torch.float64)),
     ]
-    fingerprints = {dataset(data).fingerprint for data in changed}
-    assert len(fingerprints | {base}) == 6
-
-
-def test_a_graph_without_labels_is_a_data_set_of_zero_classes():
-    bare = dataset(make(y=torch.full((4,), -1)), num_classes=0)
-    assert bare.num_labelled == 0
+    assert len({dataset(data).fingerprint for data in changed} | {base}) == 6
 
 
 @pytest.mark.parametrize(
@@ -75,9 +68,6 @@ def test_bad_data_is_refused(changes, match):
         dataset(make(**changes))
 
 
-MASK = torch.ones(4, 1, dtype=torch.bool)
-
-
 @pytest.mark.parametrize(
     ("fields", "match"),
     [
@@ -97,18 +87,16 @@ def test_bad_fields_are_refused(fields, match):
 def test_undirected_view_keeps_weights_and_says_what_changed():
     weighted = make(edge_index=torch.tensor([[0, 1, 2], [1, 2, 2]]), edge_weight=torch.tensor([2.0, 3.0, 1.0]))
     simple, changes = undirected(weighted)
-    assert simple.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
+    assert torch.equal(simple.edge_index, EDGES)
     assert simple.edge_weight.tolist() == [2.0, 2.0, 3.0, 3.0]
     assert changes == ("dropped 1 self-loops", "made 2 one-way edges undirected")
     assert undirected(tiny("no-edges"))[0].num_nodes == 4
 
 
 def test_undirected_view_of_a_clean_graph_is_the_graph():
-    data = sbm(100)
-    simple, changes = undirected(data)
-    assert torch.equal(simple.edge_index, data.edge_index)
-    assert simple.edge_weight is None
-    assert changes == ()
+    simple, changes = undirected(sbm(100))
+    assert torch.equal(simple.edge_index, sbm(100).edge_index)
+    assert (simple.edge_weight, changes) == (None, ())
 
 
 def test_bags_of_words_become_sparse_and_dense_features_stay():
@@ -116,13 +104,8 @@ def test_bags_of_words_become_sparse_and_dense_features_stay():
     packed = sparse_features(words)
     assert packed.layout == torch.sparse_csr
     assert torch.equal(packed.to_dense(), words)
-    dense = torch.ones(5, 5)
-    assert sparse_features(dense) is dense
+    assert sparse_features(DENSE) is DENSE
     assert sparse_features(packed) is packed
-
-
-DENSE = torch.tensor([[1.0, -2.0, 5.0], [3.0, 0.5, 5.0], [8.0, 1.5, 5.0], [0.0, 4.0, 5.0]])
-WORDS = torch.tensor([[3.0, 0.0, 4.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]])
 
 
 def test_rows_are_scaled_to_length_one_and_a_row_of_zeros_stays():
@@ -166,23 +149,81 @@ def test_a_column_that_varies_little_is_not_taken_for_a_constant():
     ],
 )
 def test_bags_of_words_are_scaled_by_rows_and_others_by_columns(x, how):
-    found, words = scaled_features(x, "auto")
-    expected, expected_words = scaled_features(x, how)
+    (found, words), (expected, expected_words) = scaled_features(x, "auto"), scaled_features(x, how)
     assert torch.equal(found, expected)
     assert words == expected_words
 
 
-def test_raw_features_stay_and_none_are_changed_in_place():
+def test_raw_features_stay_none_are_changed_in_place_and_other_ways_refused():
     before = DENSE.clone()
-    for how in ("auto", "rows", "columns", "raw"):
+    for how in ("auto", "rows", "columns"):
         scaled_features(DENSE, how)
     assert torch.equal(DENSE, before)
     scaled, words = scaled_features(DENSE, "raw")
     assert scaled is DENSE
     assert words == "features are used as they are"
+    with pytest.raises(ValueError, match="`how` must be one of 'auto', 'rows', 'columns', 'raw', got 'row'"):
+        scaled_features(DENSE, "row")
 
 
 @pytest.mark.parametrize("x", [DENSE, WORDS])
 @pytest.mark.parametrize("factor", [1e-30, 1e-3, 1e3, 1e30])
 def test_the_scale_of_features_does_not_matter(x, factor):
     torch.testing.assert_close(scaled_features(factor * x, "auto")[0], scaled_features(x, "auto")[0])
+
+
+def test_the_giant_component_keeps_rows_weights_and_masks_of_its_nodes():
+    """A path 0 – 3 – 5 – 6 with weights, and a triangle 1, 2, 4."""
+    pairs = torch.tensor([(0, 3), (3, 5), (5, 6), (1, 2), (2, 4), (4, 1)]).t()
+    weight = torch.tensor([1.0, 2.0, 3.0, 9.0, 9.0, 9.0]).repeat(2)
+    y = torch.tensor([0, 2, 2, 1, 2, 0, -1])
+    data = make(x=torch.eye(7), y=y, edge_index=torch.cat([pairs, pairs.flip(0)], dim=1), edge_weight=weight)
+    masks = {part: torch.arange(7)[:, None] % 3 == i for i, part in enumerate(("train", "val", "test"))}
+    giant = giant_component(dataset(data, num_classes=3, masks=masks))
+    assert (giant.name, giant.num_classes, giant.data.y.tolist()) == ("giant:toy", 3, [0, 1, 0, -1])
+    assert torch.equal(giant.data.x, torch.eye(7)[[0, 3, 5, 6]])
+    assert giant.masks["train"][:, 0].tolist() == [True, True, False, True]
+    assert Graph.from_data(giant.data).adjacency.toarray()[0:3, 1:4].diagonal().tolist() == [1.0, 2.0, 3.0]
+    assert giant.notes[-1] == "the largest of 2 components: 4 of 7 nodes"
+
+
+def test_the_first_of_two_equal_components_is_taken():
+    assert load_graph("giant:sbm:n=60,homophily=1").data.y.unique().tolist() == [0]
+
+
+def test_a_prefix_names_the_giant_component():
+    giant = load_graph("giant:sbm:n=200,degree=2")
+    assert giant.num_nodes < 200
+    assert len(Graph.from_data(giant.data).component_nodes) == 1
+    assert giant.fingerprint == giant_component(load_graph("sbm:n=200,degree=2")).fingerprint
+    assert resolve({"dataset": "giant:cora"}).dataset == "giant:cora"
+    with pytest.raises(ConfigError, match="Did you mean 'cora'"):
+        resolve({"dataset": "giant:coraa"})
+
+
+def test_a_benchmark_name_loads_a_benchmark(mirror, tmp_path, monkeypatch):
+    monkeypatch.setenv("LLPE_DATA_MIRROR", str(mirror))
+    texas = load_graph("Texas", data_root=tmp_path / "data")
+    assert (texas.name, texas.published) == ("texas", True)
+    assert (tmp_path / "data" / "texas" / "raw").is_dir()
+
+
+def test_a_spec_makes_a_synthetic_graph_and_a_path_reads_a_file(tmp_path):
+    made = load_graph("pa:n=90,classes=3")
+    assert (made.name, made.num_classes, made.num_nodes) == ("pa:n=90,classes=3", 3, 90)
+    path = tmp_path / "toy.npz"
+    np.savez(path, x=np.eye(2), y=[0, 1], edges=[[0, 1]])
+    assert load_graph(path).name == load_graph(str(path)).name == "toy"
+
+
+@pytest.mark.parametrize(
+    ("spec", "match"),
+    [
+        ("cora_fulll", r"must be a benchmark .*texas.*, a synthetic .*sbm:.* file .*npz.* Did you mean 'cora-full'\?"),
+        ("sbm:k=3", "with the keys n, blocks"),
+        ("missing.npz", "the file must exist"),
+    ],
+)
+def test_an_unknown_graph_is_told_the_possibilities(spec, match):
+    with pytest.raises(ValueError, match=match):
+        load_graph(spec)

@@ -15,17 +15,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from llpe.data.benchmarks import DownloadError, data_root, load_benchmark
-from llpe.data.catalogue import (
-    BENCHMARKS,
-    Benchmark,
-    benchmark_key,
-    did_you_mean,
-    find_benchmark,
-    list_benchmarks,
-)
-from llpe.data.components import giant_component
-from llpe.data.dataset import METRICS, NodeDataset, scaled_features, sparse_features, undirected
-from llpe.data.files import READERS, load_file
+from llpe.data.catalogue import BENCHMARKS, Benchmark, benchmark_key, did_you_mean, find_benchmark, list_benchmarks
+from llpe.data.dataset import METRICS, NodeDataset, giant_component, scaled_features, sparse_features, undirected
+from llpe.data.graph_file import READERS, load_file
 from llpe.data.splits import Split, file_splits, make_splits, official_splits, random_splits
 from llpe.data.synthetic import GENERATORS, parse_spec, preferential_attachment, sbm
 from llpe.files import GIANT
@@ -72,14 +64,15 @@ def load_graph(spec: str | Path, *, data_root: str | Path | None = None) -> Node
         NodeDataset('sbm:n=60', num_nodes=60, num_edges=638, num_features=10, num_classes=2, metric='accuracy')
     """
     text = str(spec)
-    if isinstance(spec, str) and text.startswith(GIANT):
-        return giant_component(load_graph(text.removeprefix(GIANT), data_root=data_root))
-    if isinstance(spec, str) and benchmark_key(text) in BENCHMARKS:
-        return load_benchmark(text, root=data_root)
-    kind, colon, _ = text.partition(":")
-    if isinstance(spec, str) and colon and kind in GENERATORS:
-        data = parse_spec(text)()
-        return NodeDataset(text, data, metric="accuracy", num_classes=int(data.y.max()) + 1)
+    if isinstance(spec, str):
+        if spec.startswith(GIANT):
+            return giant_component(load_graph(spec.removeprefix(GIANT), data_root=data_root))
+        if benchmark_key(spec) in BENCHMARKS:
+            return load_benchmark(spec, root=data_root)
+        kind, colon, _ = spec.partition(":")
+        if colon and kind in GENERATORS:
+            data = parse_spec(spec)()
+            return NodeDataset(spec, data, metric="accuracy", num_classes=int(data.y.max()) + 1)
     path = Path(spec).expanduser()
     if path.exists() or path.suffix.lower() in READERS:
         return load_file(path)

@@ -1,4 +1,4 @@
-"""The benchmarks: one table of names, and loading without a network where the raw files are at hand.
+"""Loading the benchmarks, without a network where the raw files are at hand.
 
 Raw files are looked for below the data root (``root=``, ``LLPE_DATA``, or ``~/.cache/llpe/data``), then below
 a read-only mirror (``mirror=`` or ``LLPE_DATA_MIRROR``) from which they are copied; PyG downloads what is still
@@ -22,9 +22,10 @@ from pathlib import Path
 import torch
 from torch_geometric.data import Data
 
+from llpe.data.arrays import describe
 from llpe.data.catalogue import Benchmark, find_benchmark
-from llpe.data.dataset import PARTS, NodeDataset, undirected
-from llpe.data.files import load_file
+from llpe.data.dataset import PARTS, NodeDataset, undirected, unlabelled_note
+from llpe.data.graph_file import load_file
 
 DOWNLOAD_TIMEOUT = 20.0  # seconds without an answer
 # NOTE[PAPER]: the paper's Cornell is PyG's, with the features and labels of Texas (class homophily 0.15 printed).
@@ -45,30 +46,22 @@ def load_benchmark(name: str, *, root: str | Path | None = None, mirror: str | P
     """
     benchmark = find_benchmark(name)
     root, mirror = data_root(root), _mirror(mirror)
-    if benchmark.name == "cornell":
-        corrected = _corrected_cornell(root, mirror)
-        if corrected is not None:
-            return corrected
-    ready = _is_ready(benchmark, root)
-    data = _read(benchmark, root, root) if ready else _make_ready(benchmark, root, mirror)
+    if benchmark.name == "cornell" and any((place / CORRECTED_CORNELL).is_file() for place in (root, mirror) if place):
+        return _corrected_cornell(root, mirror)
+    folder = root / benchmark.folder
+    needed = [*(folder / "raw" / file for file in benchmark.files), folder / "processed" / benchmark.processed]
+    ready = all(file.is_file() for file in needed)
+    data = _read(benchmark, root, root) if ready else _fetch(benchmark, root, mirror)
     masks = None
     if "train_mask" in data:
         masks = {part: data[f"{part}_mask"].reshape(data.num_nodes, -1) for part in PARTS}
     simple, changes = undirected(data)
-    unlabelled = int((simple.y < 0).sum())
-    notes = (*benchmark.notes, *changes)
-    if unlabelled:
-        notes += (f"{unlabelled} of {data.num_nodes} nodes are unlabelled",)
+    notes = (*benchmark.notes, *changes, *unlabelled_note(simple.y))
     return NodeDataset(benchmark.name, simple, benchmark.metric, benchmark.num_classes, notes, masks, published=True)
 
 
 def data_root(root: str | Path | None = None) -> Path:
-    """The folder of raw and processed data: the argument, ``LLPE_DATA``, or ``~/.cache/llpe/data``.
-
-    Example:
-        >>> data_root("somewhere").name
-        'somewhere'
-    """
+    """The folder of raw and processed data: the argument, ``LLPE_DATA``, or ``~/.cache/llpe/data``."""
     return Path(root or os.environ.get("LLPE_DATA") or "~/.cache/llpe/data").expanduser()
 
 
@@ -82,24 +75,19 @@ def _mirror(mirror: str | Path | None) -> Path | None:
     return path
 
 
-def _is_ready(benchmark: Benchmark, root: Path) -> bool:
-    """Whether PyG would neither download nor process."""
-    folder = root / benchmark.folder
-    files = [folder / "raw" / file for file in benchmark.files]
-    return all(file.is_file() for file in (*files, folder / "processed" / benchmark.processed))
-
-
-def _make_ready(benchmark: Benchmark, root: Path, mirror: Path | None) -> Data:
+def _fetch(benchmark: Benchmark, root: Path, mirror: Path | None) -> Data:
     """Gathers raw files, lets PyG download the missing ones and process all, and moves the files into place."""
     with _staging(root) as stage:
         raw = stage / benchmark.folder / "raw"
         raw.mkdir(parents=True)
-        sources = [place / benchmark.folder / "raw" for place in (root, mirror) if place is not None]
+        missing = []
         for name in benchmark.files:
-            source = next((folder / name for folder in sources if (folder / name).is_file()), None)
-            if source is not None:
+            files = [place / benchmark.folder / "raw" / name for place in (root, mirror) if place is not None]
+            source = next((file for file in files if file.is_file()), None)
+            if source is None:
+                missing.append(name)
+            else:
                 shutil.copyfile(source, raw / name)
-        missing = [name for name in benchmark.files if not (raw / name).is_file()]
         data = _read(benchmark, stage, root, missing)
         for file in sorted(path for path in stage.rglob("*") if path.is_file()):
             target = root / file.relative_to(stage)
@@ -109,35 +97,28 @@ def _make_ready(benchmark: Benchmark, root: Path, mirror: Path | None) -> Data:
 
 
 def _read(benchmark: Benchmark, place: Path, root: Path, missing: Sequence[str] = ()) -> Data:
-    """PyG's Data below ``place``; what goes wrong is told in terms of ``root``."""
+    """PyG's Data below ``place``; errors name the folder below ``root`` and the raw files to put there."""
     folder = root / benchmark.folder
+    problem: Exception | None = None
     try:
         data = _pyg_data(benchmark, place)
+        if data.num_nodes == benchmark.num_nodes:
+            return data
+        got = f"{data.num_nodes} nodes instead of {benchmark.num_nodes}"
     except Exception as error:  # PyG lets network, archive, pickle and parsing errors through
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOSPC:
             raise
-        if missing:
-            raise DownloadError(
-                f"{benchmark.name}: raw files must be at hand or downloadable, got {_describe(error)}. "
-                f"Put {', '.join(missing)} into {folder / 'raw'} (or into {benchmark.folder}/raw below "
-                f"LLPE_DATA_MIRROR); they are the files PyG's {benchmark.pyg_class} downloads."
-            ) from error
-        raise _damaged(benchmark, folder, _describe(error)) from error
-    if data.num_nodes != benchmark.num_nodes:
-        raise _damaged(benchmark, folder, f"{data.num_nodes} nodes instead of {benchmark.num_nodes}")
-    return data
-
-
-def _damaged(benchmark: Benchmark, folder: Path, what: str) -> ValueError:
-    return ValueError(
-        f"{benchmark.name}: raw files must be those of PyG's {benchmark.pyg_class}, got {what}. Delete {folder} "
+        problem, got = error, describe(error)
+    if problem and missing:
+        raise DownloadError(
+            f"{benchmark.name}: raw files must be at hand or downloadable, got {got}. "
+            f"Put {', '.join(missing)} into {folder / 'raw'} (or into {benchmark.folder}/raw below "
+            f"LLPE_DATA_MIRROR); they are the files PyG's {benchmark.pyg_class} downloads."
+        ) from problem
+    raise ValueError(
+        f"{benchmark.name}: raw files must be those of PyG's {benchmark.pyg_class}, got {got}. Delete {folder} "
         f"and let them be downloaded, or put {', '.join(benchmark.files)} into {folder / 'raw'}."
-    )
-
-
-def _describe(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0].rstrip('.')}" if lines else type(error).__name__
+    ) from problem
 
 
 def _pyg_data(benchmark: Benchmark, root: Path) -> Data:
@@ -163,24 +144,20 @@ def _staging(root: Path) -> Iterator[Path]:
     """A folder below the root that is gone afterwards, whatever happens."""
     try:
         root.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=".staging-", dir=root))
+        stage = tempfile.TemporaryDirectory(prefix=".staging-", dir=root, ignore_cleanup_errors=True)
     except OSError as error:
         raise ValueError(
             f"the data root must be a writable folder, got {str(root)!r} ({error.strerror}). "
             "Set LLPE_DATA or --data-root to another folder."
         ) from error
-    try:
-        yield stage
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
+    with stage as name:
+        yield Path(name)
 
 
-def _corrected_cornell(root: Path, mirror: Path | None) -> NodeDataset | None:
-    """Cornell from the corrected arrays, if there are any below the root or the mirror."""
+def _corrected_cornell(root: Path, mirror: Path | None) -> NodeDataset:
+    """Cornell from the corrected arrays below the root, where they are copied to from the mirror."""
     file = root / CORRECTED_CORNELL
-    if not file.is_file():
-        if mirror is None or not (mirror / CORRECTED_CORNELL).is_file():
-            return None
+    if mirror is not None and not file.is_file():
         with _staging(root) as stage:
             shutil.copyfile(mirror / CORRECTED_CORNELL, stage / file.name)
             file.parent.mkdir(exist_ok=True)

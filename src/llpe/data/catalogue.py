@@ -37,138 +37,91 @@ class Benchmark:
 
 
 RARE_CLASS = "class 1 has a single node: splits that do not train on it cannot get it right"
-WEBKB_FILES = ("out1_node_feature_label.txt", "out1_graph_edges.txt")
+TEXAN = "PyG's source: features and labels are those of Texas, not Cornell's"
 PUBLIC_SPLIT = "the official split is the single public one with 20 training nodes per class"
+BARE_NODES = "48 nodes have no edge, 15 of them no features either"
 # NOTE[PAPER]: the authors' code makes the unlabelled nodes of Penn94 a third class that is trained on and scored.
 GENDERS = "nodes of unknown gender are unlabelled and not scored; scoring them as a third class is not comparable"
 
-
-def _webkb(name: str, num_nodes: int, homophily: float | None, *notes: str) -> Benchmark:
-    splits = tuple(f"{name}_split_0.6_0.2_{i}.npz" for i in range(10))
-    return Benchmark(name, "WebKB", (name,), name, WEBKB_FILES + splits, num_nodes, 5, homophily=homophily, notes=notes)
-
-
-def _planetoid(name: str, num_nodes: int, num_classes: int, homophily: float | None, *notes: str) -> Benchmark:
-    parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
-    files = tuple(f"ind.{name.lower()}.{part}" for part in parts)
-    return Benchmark(
-        name.lower(),
-        "Planetoid",
-        (name,),
-        name,
-        files,
-        num_nodes,
-        num_classes,
-        homophily=homophily,
-        notes=(PUBLIC_SPLIT, *notes),
-    )
+GEOM_GCN = ("out1_node_feature_label.txt", "out1_graph_edges.txt")
+RAW_FILES = {  # by PyG class; {} is the folder in lower case
+    "WebKB": (*GEOM_GCN, *(f"{{}}_split_0.6_0.2_{i}.npz" for i in range(10))),
+    "Actor": (*GEOM_GCN, *(f"film_split_0.6_0.2_{i}.npz" for i in range(10))),
+    "Planetoid": tuple(f"ind.{{}}.{part}" for part in ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")),
+    "CitationFull": ("{}.npz",),
+    "Amazon": ("amazon_electronics_{}.npz",),
+    "Coauthor": ("ms_academic_{:.3}.npz",),
+    "HeterophilousGraphDataset": ("{}.npz",),
+    "LINKXDataset": ("data.mat",),
+}
 
 
-def _citation(name: str, folder: str, num_nodes: int, num_classes: int, homophily: float) -> Benchmark:
-    return Benchmark(
-        name,
-        "CitationFull",
-        (folder,),
-        folder,
-        (f"{folder}.npz",),
-        num_nodes,
-        num_classes,
-        homophily=homophily,
-        processed="data_undirected.pt",
-    )
-
-
-def _shop(name: str, num_nodes: int, num_classes: int, homophily: float) -> Benchmark:
-    files = (f"amazon_electronics_{name.lower()}.npz",)
-    return Benchmark(name.lower(), "Amazon", (name,), name, files, num_nodes, num_classes, homophily=homophily)
-
-
-def _coauthor(name: str, num_nodes: int, num_classes: int) -> Benchmark:
-    files = (f"ms_academic_{name[:3].lower()}.npz",)
-    return Benchmark(name.lower(), "Coauthor", (name,), name, files, num_nodes, num_classes)
-
-
-def _heterophilous(
-    name: str, num_nodes: int, num_classes: int, metric: str, homophily: float | None = None
+def _row(
+    pyg_class: str,
+    pyg_name: str,
+    num_nodes: int,
+    num_classes: int,
+    homophily: float | None = None,
+    *notes: str,
+    name: str | None = None,
+    metric: str = "accuracy",
+    more_files: tuple[str, ...] = (),
 ) -> Benchmark:
-    folder = name.replace("-", "_")
+    folder = pyg_name.replace("-", "_")
+    alone = pyg_class == "Actor"
     return Benchmark(
-        name,
-        "HeterophilousGraphDataset",
-        (name,),
+        name or benchmark_key(pyg_name),
+        pyg_class,
+        () if alone else (pyg_name,),
         folder,
-        (f"{folder}.npz",),
+        tuple(file.format(folder.lower()) for file in RAW_FILES[pyg_class]) + more_files,
         num_nodes,
         num_classes,
         metric,
         homophily,
+        notes,
+        processed="data_undirected.pt" if pyg_class == "CitationFull" else "data.pt",
+        subroot=folder if alone else ".",
     )
 
 
-def _linkx(
-    name: str,
-    num_nodes: int,
-    *notes: str,
-    metric: str = "accuracy",
-    homophily: float | None = None,
-    splits: tuple[str, ...] = (),
-) -> Benchmark:
-    return Benchmark(name, "LINKXDataset", (name,), name, ("data.mat", *splits), num_nodes, 2, metric, homophily, notes)
+def benchmark_key(name: str) -> str:
+    """A name as the table spells it."""
+    return name.lower().replace("_", "-")
 
 
 _ROWS = (
-    _webkb("texas", 183, 0.00, RARE_CLASS),
-    _webkb(
-        "cornell",
-        183,
-        0.15,
-        "PyG's source: features and labels are those of Texas, not Cornell's",
-        RARE_CLASS,
-    ),
-    _webkb("wisconsin", 251, None),
-    _citation("cora-ml", "cora_ml", 2995, 7, 0.74),
-    _planetoid("Cora", 2708, 7, 0.75),
-    _planetoid("CiteSeer", 3327, 6, None, "48 nodes have no edge, 15 of them no features either"),
-    _planetoid("PubMed", 19717, 3, None),
-    _shop("Photo", 7650, 8, 0.76),
-    _shop("Computers", 13752, 10, 0.70),
-    _coauthor("CS", 18333, 15),
-    _coauthor("Physics", 34493, 5),
-    _heterophilous("amazon-ratings", 24492, 5, "accuracy", 0.12),
-    _heterophilous("tolokers", 11758, 2, "auroc", 0.17),
-    _heterophilous("questions", 48921, 2, "auroc", 0.08),
-    _heterophilous("roman-empire", 22662, 18, "accuracy"),
-    _heterophilous("minesweeper", 10000, 2, "auroc"),
-    Benchmark(
-        "actor",
-        "Actor",
-        (),
-        "actor",
-        WEBKB_FILES + tuple(f"film_split_0.6_0.2_{i}.npz" for i in range(10)),
-        7600,
-        5,
-        subroot="actor",
-    ),
-    _citation("cora-full", "cora", 19793, 70, 0.50),
-    _linkx("penn94", 41554, GENDERS, homophily=0.03, splits=("fb100-Penn94-splits.npy",)),
-    _linkx("cornell5", 18660, GENDERS),
-    _linkx("reed98", 962, GENDERS),
-    _linkx("amherst41", 2235, GENDERS),
-    _linkx("johnshopkins55", 5180, GENDERS),
-    _linkx("genius", 421961, metric="auroc"),
+    _row("WebKB", "texas", 183, 5, 0.00, RARE_CLASS),
+    _row("WebKB", "cornell", 183, 5, 0.15, TEXAN, RARE_CLASS),
+    _row("WebKB", "wisconsin", 251, 5),
+    _row("CitationFull", "cora_ml", 2995, 7, 0.74),
+    _row("Planetoid", "Cora", 2708, 7, 0.75, PUBLIC_SPLIT),
+    _row("Planetoid", "CiteSeer", 3327, 6, None, PUBLIC_SPLIT, BARE_NODES),
+    _row("Planetoid", "PubMed", 19717, 3, None, PUBLIC_SPLIT),
+    _row("Amazon", "Photo", 7650, 8, 0.76),
+    _row("Amazon", "Computers", 13752, 10, 0.70),
+    _row("Coauthor", "CS", 18333, 15),
+    _row("Coauthor", "Physics", 34493, 5),
+    _row("HeterophilousGraphDataset", "amazon-ratings", 24492, 5, 0.12),
+    _row("HeterophilousGraphDataset", "tolokers", 11758, 2, 0.17, metric="auroc"),
+    _row("HeterophilousGraphDataset", "questions", 48921, 2, 0.08, metric="auroc"),
+    _row("HeterophilousGraphDataset", "roman-empire", 22662, 18),
+    _row("HeterophilousGraphDataset", "minesweeper", 10000, 2, metric="auroc"),
+    _row("Actor", "actor", 7600, 5),
+    _row("CitationFull", "cora", 19793, 70, 0.50, name="cora-full"),
+    _row("LINKXDataset", "penn94", 41554, 2, 0.03, GENDERS, more_files=("fb100-Penn94-splits.npy",)),
+    _row("LINKXDataset", "cornell5", 18660, 2, None, GENDERS),
+    _row("LINKXDataset", "reed98", 962, 2, None, GENDERS),
+    _row("LINKXDataset", "amherst41", 2235, 2, None, GENDERS),
+    _row("LINKXDataset", "johnshopkins55", 5180, 2, None, GENDERS),
+    _row("LINKXDataset", "genius", 421961, 2, metric="auroc"),
 )
 
 BENCHMARKS: dict[str, Benchmark] = {row.name: row for row in _ROWS}
 
 
 def list_benchmarks() -> tuple[Benchmark, ...]:
-    """All benchmarks, in the order of the table.
-
-    Example:
-        >>> first = list_benchmarks()[0]
-        >>> first.name, first.num_nodes, first.num_classes, first.metric, first.homophily
-        ('texas', 183, 5, 'accuracy', 0.0)
-    """
+    """All benchmarks, in the order of the table."""
     return tuple(BENCHMARKS.values())
 
 
@@ -185,17 +138,7 @@ def find_benchmark(name: str) -> Benchmark:
     return BENCHMARKS[key]
 
 
-def benchmark_key(name: str) -> str:
-    """A name as the table spells it."""
-    return name.lower().replace("_", "-")
-
-
 def did_you_mean(name: str) -> str:
-    """A sentence with the closest benchmark name, or nothing.
-
-    Example:
-        >>> did_you_mean("citeseeer")
-        " Did you mean 'citeseer'?"
-    """
+    """A sentence with the closest benchmark name, or nothing."""
     close = difflib.get_close_matches(benchmark_key(name), BENCHMARKS, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""

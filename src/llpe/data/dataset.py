@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.utils import subgraph
 
+from llpe.checks import check_choice
+from llpe.files import GIANT
 from llpe.graph import Graph, check_data
 
 METRICS = ("accuracy", "auroc")
 PARTS = ("train", "val", "test")
+SCALINGS = ("auto", "rows", "columns", "raw")
 CONSTANT = 1e-12  # spread, relative to its largest entry, below which a column varies by rounding only
 
 
@@ -24,7 +28,7 @@ class NodeDataset:
     """A graph with node features and classes, and how it is scored.
 
     Attributes:
-        name: the name it is known by in tables and folders.
+        name: its name in tables and folders.
         data: ``x`` [num_nodes, num_features] float, ``y`` [num_nodes] int64 (−1 is unlabelled),
             ``edge_index``, and ``edge_weight`` if there are weights.
         metric: ``"accuracy"`` or, for two classes, ``"auroc"``.
@@ -53,7 +57,13 @@ class NodeDataset:
 
     def __post_init__(self) -> None:
         check_data(self.data)
-        _check_features(self.name, self.data)
+        x = self.data.x
+        if not isinstance(x, Tensor) or x.dim() != 2 or not x.is_floating_point():
+            what = f"{x.dtype} of shape {list(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
+            raise ValueError(
+                f"{self.name}: `data.x` must be a float tensor of shape [num_nodes, num_features], got {what}. "
+                "A graph without features can use a column of ones."
+            )
         check_labels(self.name, self.data.y, self.num_nodes)
         _check_classes(self)
         if self.masks is not None:
@@ -93,7 +103,7 @@ class NodeDataset:
 def undirected(data: Data) -> tuple[Data, tuple[str, ...]]:
     """The data with the simple undirected edges every encoding sees, and what that changed, in words.
 
-    Models and encodings so work on the same graph. Only ``x``, ``y``, ``edge_index`` and ``edge_weight`` (if
+    Models and encodings then work on the same graph. Only ``x``, ``y``, ``edge_index`` and ``edge_weight`` (if
     there was one) are kept.
 
     Example:
@@ -115,7 +125,28 @@ def undirected(data: Data) -> tuple[Data, tuple[str, ...]]:
     return simple, graph.changes
 
 
-FEATURES = ("auto", "rows", "columns", "raw")
+def giant_component(dataset: NodeDataset) -> NodeDataset:
+    """The largest connected component, nodes in their old order; the first of several of that size.
+
+    Classes keep their numbers, even if no node of a class is left.
+
+    Example:
+        >>> from llpe.data import load_graph
+        >>> giant_component(load_graph("sbm:n=60,homophily=1")).num_nodes
+        30
+    """
+    data = dataset.data
+    components = Graph.from_data(data, warn=False).component_nodes
+    nodes = torch.from_numpy(max(components, key=len))  # the first of the longest
+    edge_index, weight = subgraph(
+        nodes, data.edge_index, data.edge_weight, relabel_nodes=True, num_nodes=dataset.num_nodes
+    )
+    part = Data(x=data.x[nodes], y=data.y[nodes], edge_index=edge_index)
+    if weight is not None:
+        part.edge_weight = weight
+    masks = dataset.masks and {name: mask[nodes] for name, mask in dataset.masks.items()}
+    note = f"the largest of {len(components)} components: {nodes.numel()} of {dataset.num_nodes} nodes"
+    return replace(dataset, name=GIANT + dataset.name, data=part, masks=masks, notes=(*dataset.notes, note))
 
 
 def scaled_features(x: Tensor, how: str) -> tuple[Tensor, str]:
@@ -132,6 +163,7 @@ def scaled_features(x: Tensor, how: str) -> tuple[Tensor, str]:
         tensor([[0.6000, 0.8000, 0.0000, 0.0000],
                 [0.0000, 0.0000, 0.0000, 0.0000]])
     """
+    check_choice("how", how, SCALINGS)
     if how == "auto":
         counts = not x.numel() or (bool(x.min() >= 0) and 2 * int(torch.count_nonzero(x)) <= x.numel())
         how = "rows" if counts else "columns"
@@ -163,36 +195,29 @@ def sparse_features(x: Tensor) -> Tensor:
         return x.to_sparse_csr()
 
 
+def unlabelled_note(y: Tensor) -> tuple[str, ...]:
+    """How many nodes are unlabelled, if any."""
+    count = int((y < 0).sum())
+    return (f"{count} of {y.numel()} nodes are unlabelled",) if count else ()
+
+
 def check_labels(name: str, y: object, num_nodes: int) -> None:
-    """Refuses, in words, what is not one integer class (or −1) for each node."""
+    """Refuses what is not one integer class (or −1) for each node."""
     if not isinstance(y, Tensor):
-        raise ValueError(
-            f"{name}: `y` must be a tensor of classes, got {type(y).__name__}. Use −1 for unlabelled nodes."
-        )
-    if y.is_floating_point():
-        raise ValueError(
-            f"{name}: `y` must hold integer classes, got {y.dtype}. Regression targets are not supported; "
-            "if these are classes, convert them with y.long()."
-        )
-    if list(y.shape) != [num_nodes]:
-        raise ValueError(
-            f"{name}: `y` must hold one class for each of {num_nodes} nodes, got shape {list(y.shape)}. "
-            "Use argmax on one-hot labels; pick one task of several."
-        )
-    if y.dtype != torch.int64:
-        raise ValueError(f"{name}: `y` must have dtype torch.int64, got {y.dtype}. Convert it with y.long().")
-    if num_nodes and int(y.min()) < -1:
-        raise ValueError(f"{name}: `y` must hold classes 0, 1, … or −1 for unlabelled, got {int(y.min())}.")
-
-
-def _check_features(name: str, data: Data) -> None:
-    x = data.x
-    if not isinstance(x, Tensor) or x.dim() != 2 or not x.is_floating_point():
-        what = f"{x.dtype} of shape {list(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
-        raise ValueError(
-            f"{name}: `data.x` must be a float tensor of shape [num_nodes, num_features], got {what}. "
-            "A graph without features can use a column of ones."
-        )
+        rule, got = "be a tensor of classes", f"{type(y).__name__}. Use −1 for unlabelled nodes"
+    elif y.is_floating_point():
+        rule = "hold integer classes"
+        got = f"{y.dtype}. Regression targets are not supported; if these are classes, convert them with y.long()"
+    elif list(y.shape) != [num_nodes]:
+        rule = f"hold one class for each of {num_nodes} nodes"
+        got = f"shape {list(y.shape)}. Use argmax on one-hot labels; pick one task of several"
+    elif y.dtype != torch.int64:
+        rule, got = "have dtype torch.int64", f"{y.dtype}. Convert it with y.long()"
+    elif num_nodes and int(y.min()) < -1:
+        rule, got = "hold classes 0, 1, … or −1 for unlabelled", str(int(y.min()))
+    else:
+        return
+    raise ValueError(f"{name}: `y` must {rule}, got {got}.")
 
 
 def _check_classes(dataset: NodeDataset) -> None:
@@ -203,10 +228,9 @@ def _check_classes(dataset: NodeDataset) -> None:
         raise ValueError(f"{name}: `metric` must be one of {', '.join(METRICS)}, got {dataset.metric!r}.")
     if dataset.metric == "auroc" and num_classes not in (0, 2):
         raise ValueError(f"{name}: metric 'auroc' must have 2 classes, got {num_classes}. Use 'accuracy'.")
-    if dataset.class_names and len(dataset.class_names) != num_classes:
-        raise ValueError(
-            f"{name}: `class_names` must name {num_classes} classes, got {len(dataset.class_names)} names."
-        )
+    count = len(dataset.class_names)
+    if count and count != num_classes:
+        raise ValueError(f"{name}: `class_names` must name {num_classes} classes, got {count} names.")
 
 
 def _check_masks(name: str, masks: dict[str, Tensor], num_nodes: int) -> None:

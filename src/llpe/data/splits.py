@@ -49,9 +49,7 @@ class Split:
 
     def save(self, path: str | Path, num_nodes: int) -> None:
         """Writes the split as a file for :func:`file_splits`, a mask for each part."""
-        masks = {part: np.zeros(num_nodes, dtype=bool) for part in PARTS}
-        for part, mask in masks.items():
-            mask[getattr(self, part).numpy()] = True
+        masks = {part: np.isin(np.arange(num_nodes), getattr(self, part).numpy()) for part in PARTS}
         np.savez_compressed(path, **masks)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
@@ -69,26 +67,25 @@ def random_splits(
 ) -> list[Split]:
     """Random splits of the labelled nodes: ``int(train·n)`` train, ``int(val·n)`` val, the rest test.
 
-    Split i is a permutation drawn from seed ``seed + i``; the defaults are the paper's ten 60/20/20 splits.
+    ``y`` holds classes [num_nodes], −1 for unlabelled. Split i is a permutation drawn from seed ``seed + i``; the
+    defaults are the paper's ten 60/20/20 splits. A class with a single labelled node, or one that is missing from
+    train, cannot be classified correctly and is refused, unless ``allow_missing_classes``.
 
     NOTE[PAPER]: the authors' code puts node 0 into every training set; we do not.
-
-    Args:
-        y: classes [num_nodes], −1 for unlabelled.
-        count: number of splits.
-        train, val: shares of the labelled nodes.
-        seed: seed of the first split.
-        allow_missing_classes: accept classes with a single labelled node, and splits that train without a
-            class. Such nodes cannot be classified correctly, so by default they are refused.
 
     Example:
         >>> random_splits(torch.tensor([0, 1] * 10), count=2)
         [Split(train=12, val=4, test=4), Split(train=12, val=4, test=4)]
     """
-    _check_shares(count, train, val)
+    if count < 1:
+        raise ValueError(f"`count` must be at least 1, got {count}.")
+    if not (train > 0 and val > 0 and train + val < 1):
+        raise ValueError(
+            f"`train` and `val` must be positive shares with a sum below 1, got {train:g} and {val:g}. "
+            "The rest is the test set."
+        )
     labelled = _labelled(y)
-    sizes = torch.bincount(y[labelled])
-    alone = (sizes == 1).nonzero().flatten().tolist()
+    alone = (torch.bincount(y[labelled]) == 1).nonzero().flatten().tolist()
     if alone and not allow_missing_classes:
         raise ValueError(
             f"`y` must have at least 2 labelled nodes in each class, got a single one in {_classes(alone)}. "
@@ -98,22 +95,12 @@ def random_splits(
     splits = []
     for i in range(count):
         order = np.random.default_rng(seed + i).permutation(labelled.numpy())
-        parts = np.split(order, [num_train, num_train + num_val])
-        splits.append(Split(*(torch.from_numpy(part) for part in parts)))
+        splits.append(Split(*map(torch.from_numpy, np.split(order, [num_train, num_train + num_val]))))
     return _checked(splits, y, f"random split (seeds {seed} … {seed + count - 1})", allow_missing_classes)
 
 
 def official_splits(dataset: NodeDataset) -> list[Split]:
-    """The splits that came with the data set.
-
-    Example:
-        >>> from dataclasses import replace
-        >>> from llpe.data import load_graph
-        >>> dataset = load_graph("sbm:n=60")
-        >>> mask = torch.arange(60)[:, None] % 3
-        >>> official_splits(replace(dataset, masks={"train": mask == 0, "val": mask == 1, "test": mask == 2}))
-        [Split(train=20, val=20, test=20)]
-    """
+    """The splits that came with the data set."""
     masks = dataset.masks
     if masks is None:
         raise ValueError(
@@ -127,24 +114,33 @@ def file_splits(path: str | Path, y: Tensor, *, allow_missing_classes: bool = Fa
     """Splits from an ``.npz`` with the keys ``train``, ``val`` (or ``valid``) and ``test``.
 
     Each holds node numbers [size] or [num_splits, size], or a boolean mask [num_nodes] or
-    [num_splits, num_nodes].
-
-    Args:
-        path: the file.
-        y: the classes the splits are checked against.
-        allow_missing_classes: accept splits that train without a class.
+    [num_splits, num_nodes]. They are checked against the classes ``y`` as in :func:`random_splits`.
     """
     arrays = open_npz(path)
     val = "valid" if "valid" in arrays and "val" not in arrays else "val"
-    rows: list[list[np.ndarray]] = []
+    rows: list[list[Tensor]] = []
     for key in ("train", val, "test"):
         if key not in arrays:
             raise ValueError(f"{path}: must hold the keys train, val (or valid) and test, got {', '.join(arrays)}.")
         rows.append(_rows(arrays[key], f"{path}: `{key}`", y.numel()))
     if len({len(row) for row in rows}) != 1:
         raise ValueError(f"{path}: the parts must hold the same number of splits, got {[len(r) for r in rows]}.")
-    splits = [Split(*(torch.from_numpy(part) for part in parts)) for parts in zip(*rows, strict=True)]
-    return _checked(splits, y, f"{path}: split", allow_missing_classes)
+    return _checked([Split(*parts) for parts in zip(*rows, strict=True)], y, f"{path}: split", allow_missing_classes)
+
+
+def _rows(array: np.ndarray, where: str, num_nodes: int) -> list[Tensor]:
+    """The node numbers of each split."""
+    if array.ndim not in (1, 2) or array.dtype.kind not in "biu":
+        raise ValueError(
+            f"{where} must hold node numbers or a boolean mask in 1 or 2 dimensions, "
+            f"got {array.dtype} of shape {list(array.shape)}."
+        )
+    rows = list(np.atleast_2d(array))
+    if array.dtype.kind == "b":
+        if array.shape[-1] != num_nodes:
+            raise ValueError(f"{where} must be a mask of {num_nodes} nodes, got {array.shape[-1]}.")
+        rows = [np.flatnonzero(row) for row in rows]
+    return [torch.from_numpy(row.astype(np.int64)) for row in rows]
 
 
 def make_splits(dataset: NodeDataset, kind: str | Path = "random", *, count: int = 10, seed: int = 0) -> list[Split]:
@@ -167,16 +163,6 @@ def make_splits(dataset: NodeDataset, kind: str | Path = "random", *, count: int
     return file_splits(kind, y, allow_missing_classes=lenient)[:count]
 
 
-def _check_shares(count: int, train: float, val: float) -> None:
-    if count < 1:
-        raise ValueError(f"`count` must be at least 1, got {count}.")
-    if not (train > 0 and val > 0 and train + val < 1):
-        raise ValueError(
-            f"`train` and `val` must be positive shares with a sum below 1, got {train:g} and {val:g}. "
-            "The rest is the test set."
-        )
-
-
 def _labelled(y: Tensor) -> Tensor:
     check_labels("splits", y, y.numel())
     labelled = (y >= 0).nonzero().flatten()
@@ -185,24 +171,10 @@ def _labelled(y: Tensor) -> Tensor:
     return labelled
 
 
-def _rows(array: np.ndarray, where: str, num_nodes: int) -> list[np.ndarray]:
-    if array.ndim not in (1, 2) or array.dtype.kind not in "biu":
-        raise ValueError(
-            f"{where} must hold node numbers or a boolean mask in 1 or 2 dimensions, "
-            f"got {array.dtype} of shape {list(array.shape)}."
-        )
-    rows = list(np.atleast_2d(array))
-    if array.dtype.kind == "b":
-        if array.shape[-1] != num_nodes:
-            raise ValueError(f"{where} must be a mask of {num_nodes} nodes, got {array.shape[-1]}.")
-        rows = [np.flatnonzero(row) for row in rows]
-    return [row.astype(np.int64) for row in rows]
-
-
 def _checked(splits: list[Split], y: Tensor, what: str, allow_missing_classes: bool) -> list[Split]:
     """Refuses splits that are not disjoint, leave the labelled nodes, or cannot be trained on."""
     labelled = _labelled(y)
-    classes = set(y[labelled].unique().tolist())
+    classes = set(y[labelled].tolist())
     for i, split in enumerate(splits):
         for part in PARTS:
             ids = getattr(split, part)
@@ -211,21 +183,20 @@ def _checked(splits: list[Split], y: Tensor, what: str, allow_missing_classes: b
                     f"{what} {i}: `{part}` must not be empty, got 0 of {labelled.numel()} labelled nodes. "
                     "Label more nodes or change the shares."
                 )
-            outside = ids[(ids < 0) | (ids >= y.numel()) | (y[ids.clamp(0, y.numel() - 1)] < 0)]
+            outside = ids[~torch.isin(ids, labelled)]
             if outside.numel():
                 raise ValueError(
                     f"{what} {i}: `{part}` must name labelled nodes, got node {int(outside[0])} "
                     f"({outside.numel()} such nodes). Remove them from the split."
                 )
-        merged = torch.cat([split.train, split.val, split.test])
-        twice = merged.sort().values
-        twice = twice[1:][twice[1:] == twice[:-1]]
+        nodes, times = torch.cat([split.train, split.val, split.test]).unique(return_counts=True)
+        twice = nodes[times > 1]
         if twice.numel():
             raise ValueError(
                 f"{what} {i}: train, val and test must be disjoint, got node {int(twice[0])} more than once "
-                f"({twice.numel()} such cases)."
+                f"({twice.numel()} such nodes)."
             )
-        missing = sorted(classes - set(y[split.train].unique().tolist()))
+        missing = sorted(classes - set(y[split.train].tolist()))
         if missing and not allow_missing_classes:
             raise ValueError(
                 f"{what} {i}: `train` must contain every class, got no node of {_classes(missing)}. "

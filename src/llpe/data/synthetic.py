@@ -20,7 +20,6 @@ from itertools import accumulate
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 
@@ -38,21 +37,17 @@ def sbm(
     """A stochastic block model with equal blocks (up to one node); the class of a node is its block.
 
     A node has on average ``homophily * degree`` neighbours in its own block and ``(1 - homophily) * degree``
-    spread evenly over the others; pairs are independent. Nodes are numbered block after block.
+    spread evenly over the others; pairs are independent. Nodes are numbered block after block. The result has
+    ``x`` [n, features] float32, ``y`` [n] int64 and a sorted ``edge_index`` of both directions.
 
     Args:
-        n: number of nodes.
-        blocks: number of blocks, at least 2.
-        degree: mean number of neighbours.
-        homophily: share of neighbours in the own block, 0 … 1.
+        n, blocks: number of nodes, and of blocks (at least 2).
+        degree, homophily: mean number of neighbours, and the share of them in the own block, 0 … 1.
         features: number of feature columns (10 for two blocks, ``blocks`` for more). For more than two
             blocks, columns after the first ``blocks`` are noise.
         mean: separation of the class means (0.25 for two blocks, 1 for more).
         std: standard deviation of the features.
         seed: seed of everything random.
-
-    Returns:
-        Data with ``x`` [n, features] float32, ``y`` [n] int64 and a sorted ``edge_index`` of both directions.
 
     Example:
         >>> data = sbm(100, homophily=1, seed=1)
@@ -72,8 +67,7 @@ def sbm(
     starts = np.arange(blocks + 1) * n // blocks
     pairs = np.concatenate([_inner_pairs(rng, starts, inside), _cross_pairs(rng, starts, outside)], axis=1)
     y = np.repeat(np.arange(blocks), np.diff(starts))
-    x = _gaussian_features(rng, y, blocks, features, mean, std)
-    return Data(x=x, edge_index=_both_directions(pairs, n), y=torch.from_numpy(y))
+    return _with_features(rng, pairs, y, blocks, features, mean, std)
 
 
 def preferential_attachment(
@@ -82,7 +76,6 @@ def preferential_attachment(
     classes: int = 2,
     homophily: float = 0.0,
     m: int = 5,
-    exponent: float = 1.0,
     features: int | None = None,
     mean: float | None = None,
     std: float = 1.0,
@@ -90,22 +83,18 @@ def preferential_attachment(
 ) -> Data:
     r"""Preferential attachment with class compatibility (Zhu et al., 2020): hubs, and any homophily.
 
-    Nodes come one by one, classes in random order and equally often (up to one node). A new node of class i
-    draws m distinct targets v with probability ∝ deg(v)·H[i, class(v)]; see :func:`compatibility` for H.
+    Nodes come one by one, classes in random order and equally often (up to one node), and are numbered by age. A
+    new node of class i draws m distinct targets v with probability ∝ deg(v)·H[i, class(v)], where H[i, i] =
+    homophily and the other classes share the rest evenly. The result is as in :func:`sbm`.
 
     NOTE[PAPER]: the LLPE paper gives no m, seed graph or number of classes. Ours: m = 5 (mean degree 10, as
     for its block models), and as the seed graph a chain of m nodes of each class, class after class.
 
     Args:
-        n: number of nodes, at least ``classes * m``.
-        classes: number of classes, at least 2.
+        n, classes: number of nodes (at least ``classes * m``), and of classes (at least 2).
         homophily: compatibility of a class with itself, 0 … 1.
         m: edges each new node brings; the mean degree is about 2·m.
-        exponent: how fast compatibility falls with the distance of two classes, at least 1 (not at all).
         features, mean, std, seed: as in :func:`sbm`.
-
-    Returns:
-        Data with ``x``, ``y`` and ``edge_index`` as in :func:`sbm`; nodes are numbered by age.
 
     Example:
         >>> data = preferential_attachment(200, classes=3, homophily=0.9, m=2)
@@ -115,35 +104,16 @@ def preferential_attachment(
     _check_count("classes", classes, 2)
     _check_count("m", m, 1)
     _check_count("n", n, classes * m)
-    H = compatibility(classes, homophily, exponent)
-    rng = np.random.default_rng(seed)
-    first = np.repeat(np.arange(classes), m)
-    later = np.arange(n)[classes * m :] % classes
-    y = np.concatenate([first, rng.permutation(later)])
-    pairs = _attach(rng, y, m, H)
-    x = _gaussian_features(rng, y, classes, features, mean, std)
-    return Data(x=x, edge_index=_both_directions(pairs, n), y=torch.from_numpy(y))
-
-
-def compatibility(classes: int, homophily: float, exponent: float = 1.0) -> np.ndarray:
-    """How classes attract each other in :func:`preferential_attachment`; rows sum to 1.
-
-    H[i, i] = homophily and H[i, j] = (1 − homophily)·w(δ), where δ is the distance of i and j on a circle of
-    classes and w(δ) ∝ exponent^(−δ) is normalised over the other classes.
-
-    Example:
-        >>> compatibility(3, 0.5).tolist()
-        [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]]
-    """
     _check_homophily(homophily)
-    if not 1 <= exponent < float("inf"):
-        raise ValueError(f"`exponent` must be at least 1, got {exponent!r}. 1 treats all other classes alike.")
-    gap = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
-    weight = float(exponent) ** -np.minimum(gap, classes - gap).astype(float)
-    np.fill_diagonal(weight, 0.0)
-    H = (1 - homophily) * weight / weight.sum(axis=1, keepdims=True)
+    H = np.full((classes, classes), (1 - homophily) / (classes - 1))
     np.fill_diagonal(H, homophily)
-    return H
+    rng = np.random.default_rng(seed)
+    later = np.arange(n)[classes * m :] % classes
+    y = np.concatenate([np.repeat(np.arange(classes), m), rng.permutation(later)])
+    return _with_features(rng, _attach(rng, y, m, H), y, classes, features, mean, std)
+
+
+GENERATORS: dict[str, Callable[..., Data]] = {"sbm": sbm, "pa": preferential_attachment}
 
 
 def parse_spec(spec: str) -> partial[Data]:
@@ -178,9 +148,6 @@ def parse_spec(spec: str) -> partial[Data]:
     return partial(function, **values)
 
 
-GENERATORS: dict[str, Callable[..., Data]] = {"sbm": sbm, "pa": preferential_attachment}
-
-
 def _check_count(name: str, value: int, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"`{name}` must be an integer of at least {least}, got {value!r}.")
@@ -191,19 +158,22 @@ def _check_homophily(homophily: float) -> None:
         raise ValueError(f"`homophily` must be a share between 0 and 1, got {homophily!r}.")
 
 
-def _draw_distinct(rng: np.random.Generator, total: int, probability: float) -> np.ndarray:
-    """Keeps each of 0 … total−1 with the given probability, in time proportional to the number kept."""
-    count = rng.binomial(total, probability)
-    return rng.choice(total, size=count, replace=False, shuffle=False)
+def _draw_pairs(rng: np.random.Generator, counts: np.ndarray, probability: float) -> tuple[np.ndarray, np.ndarray]:
+    """Keeps each of ``counts[b]`` pairs of block b with the given probability: block and number in it of those kept.
+
+    It takes time proportional to the number of pairs kept.
+    """
+    ends = np.cumsum(counts)
+    total = int(ends[-1])
+    index = rng.choice(total, size=rng.binomial(total, probability), replace=False, shuffle=False)
+    block = np.searchsorted(ends, index, side="right")
+    return block, index - (ends - counts)[block]
 
 
 def _inner_pairs(rng: np.random.Generator, starts: np.ndarray, probability: float) -> np.ndarray:
     """Pairs u < v within one block; pair number v(v−1)/2 + u of a block is (u, v), from the block's start."""
     sizes = np.diff(starts)
-    ends = np.cumsum(sizes * (sizes - 1) // 2)
-    index = _draw_distinct(rng, int(ends[-1]), probability)
-    block = np.searchsorted(ends, index, side="right")
-    rank = index - np.concatenate([[0], ends])[block]
+    block, rank = _draw_pairs(rng, sizes * (sizes - 1) // 2, probability)
     v = ((1 + np.sqrt(1 + 8 * rank.astype(np.float64))) / 2).astype(np.int64)
     v -= v * (v - 1) // 2 > rank  # the square root is rounded: v is at most one off
     v += v * (v + 1) // 2 <= rank
@@ -214,18 +184,8 @@ def _inner_pairs(rng: np.random.Generator, starts: np.ndarray, probability: floa
 def _cross_pairs(rng: np.random.Generator, starts: np.ndarray, probability: float) -> np.ndarray:
     """Pairs of a node in one block and a node in a later block."""
     later = starts[-1] - starts[1:]
-    ends = np.cumsum(np.diff(starts) * later)
-    index = _draw_distinct(rng, int(ends[-1]), probability)
-    block = np.searchsorted(ends, index, side="right")
-    rank = index - np.concatenate([[0], ends])[block]
+    block, rank = _draw_pairs(rng, np.diff(starts) * later, probability)
     return np.stack([starts[block] + rank // later[block], starts[block + 1] + rank % later[block]])
-
-
-def _both_directions(pairs: np.ndarray, n: int) -> Tensor:
-    """Sorted edge_index with (u, v) and (v, u) for each pair."""
-    key = np.concatenate([pairs[0] * n + pairs[1], pairs[1] * n + pairs[0]])
-    key.sort()
-    return torch.from_numpy(np.stack(np.divmod(key, n)))
 
 
 def _attach(rng: np.random.Generator, y: np.ndarray, m: int, H: np.ndarray) -> np.ndarray:
@@ -262,14 +222,16 @@ def _uniform_numbers(rng: np.random.Generator) -> Iterator[float]:
         yield from rng.random(1 << 14).tolist()
 
 
-def _gaussian_features(
+def _with_features(
     rng: np.random.Generator,
+    pairs: np.ndarray,
     y: np.ndarray,
     classes: int,
     features: int | None,
     mean: float | None,
     std: float,
-) -> Tensor:
+) -> Data:
+    """The graph with Gaussian features, and both directions of each pair in sorted order."""
     columns = (10 if classes == 2 else classes) if features is None else features
     _check_count("features", columns, 1 if classes == 2 else classes)
     center = (0.25 if classes == 2 else 1.0) if mean is None else mean
@@ -280,4 +242,7 @@ def _gaussian_features(
         x += (center * y[:, None]).astype(np.float32)
     else:
         x[np.arange(y.size), y] += np.float32(center)
-    return torch.from_numpy(x)
+    key = np.concatenate([pairs[0] * y.size + pairs[1], pairs[1] * y.size + pairs[0]])
+    key.sort()
+    edge_index = torch.from_numpy(np.stack(np.divmod(key, y.size)))
+    return Data(x=torch.from_numpy(x), edge_index=edge_index, y=torch.from_numpy(y))
