@@ -5,15 +5,14 @@ Nothing here draws or prints; :mod:`llpe.paper.theory.figure` draws, ``llpe veri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, wraps
 from typing import Any, Literal
 
 import numpy as np
 
 Numbers = Sequence[float] | np.ndarray
-Kind = Literal["measured", "points", "smooth", "bound", "steps"]
 
 
 class VerificationError(RuntimeError):
@@ -44,9 +43,12 @@ class Series:
     """One curve. ``kind`` says how to draw it: points on a line, points alone, a smooth line, a dashed bound, steps."""
 
     label: str
-    x: np.ndarray
-    y: np.ndarray
-    kind: Kind = "measured"
+    x: Numbers
+    y: Numbers
+    kind: Literal["measured", "points", "smooth", "bound", "steps"] = "measured"
+
+
+curve, bound = Series, partial(Series, kind="bound")
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,15 +113,24 @@ class Check:
         return {name: getattr(self, name) for name in names} | {"claims": claims}
 
 
-Checker = Callable[[int], Check]
+Found = Iterator[Claim | Panel]
+Checker = Callable[..., Check]
 
 
-def curve(label: str, x: Numbers, y: Numbers, kind: Kind = "measured") -> Series:
-    """Numbers as a curve of a panel."""
-    return Series(label, np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64), kind)
+def statement(text: str, *, printed: str = "") -> Callable[[Callable[..., Found]], Checker]:
+    """Turns a generator of claims and panels, a function of a seed, into one that returns a :class:`Check`."""
 
+    def decorate(generate: Callable[..., Found]) -> Checker:
+        @wraps(generate)
+        def check(seed: int = 0, **options: Any) -> Check:
+            found = list(generate(seed, **options))
+            claims = [each for each in found if isinstance(each, Claim)]
+            panels = [each for each in found if isinstance(each, Panel)]
+            return Check(generate.__name__.replace("_", "-"), text, claims, printed, panels)
 
-bound = partial(curve, kind="bound")
+        return check
+
+    return decorate
 
 
 def worst_ratio(measured: Numbers, bounds: Numbers) -> float:

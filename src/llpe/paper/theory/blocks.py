@@ -228,5 +228,4 @@ def cluster(rows: np.ndarray, k: int, *, seed: int = 0, restarts: int = 8) -> np
     """k-means of the rows from centres drawn far apart (k-means++), the best of some restarts."""
     rng = np.random.default_rng(seed)
     found = [kmeans2(rows, k, iter=50, minit="++", seed=rng) for _ in range(restarts)]
-    centres, groups = min(found, key=lambda each: float(((rows - each[0][each[1]]) ** 2).sum()))
-    return groups
+    return min(found, key=lambda each: float(((rows - each[0][each[1]]) ** 2).sum()))[1]

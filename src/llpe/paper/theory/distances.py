@@ -1,48 +1,23 @@
-"""Distances from spectra: Definition 1, Theorem 3, and the same by probes.
+"""Distances from spectra: Definition 1, Theorem 3, and the same by probes. Proofs are in ``docs/theory.md``.
 
-**Definition 1**: f_r(i, j)² = Σ_k r(λ_k)(u_k[i] − u_k[j])², and which r is which distance. For the combinatorial
-L = D − A, with e = e_i − e_j and the sum over λ_k > 0:
+Definition 1: f_r(i, j)² = Σ_k r(λ_k)(u_k[i] − u_k[j])². For L = D − A, e = e_i − e_j and the sum over λ_k > 0,
 
     r = 1/λ         eᵀL⁺e         commute time / vol          (Lovász; vol = Σ degrees)
     r = 1/λ²        ‖L⁺e‖²        biharmonic distance²        (Lipman, Rustamov and Funkhouser)
     r = e^(−2tλ)    ‖e^(−tL)e‖²   diffusion distance²         (Coifman and Lafon)
 
-NOTE[PAPER]: the paper calls 1/λ² the commute time and 1/λ the biharmonic distance: it is the other way round. r(0) =
-1/0 must be left out. f_r² is the commute time (over vol), f_r its root. The diffusion distance compares two heat
-distributions; it does not count paths. And for the normalised Laplacian, which the paper uses, the commute time is
-vol·Σ (1/λ_k)(u_k[i]/√d_i − u_k[j]/√d_j)²: without the √d, Definition 1 is the commute time on regular graphs only.
+Theorem 3: distances between rows of P = U·W approximate f_r. With n filters W ≈ diag(√r), or with one, h ≈ √r, on the
+whole space:
 
-**Theorem 3**: distances between rows of LLPE approximate f_r, and what it takes. The paper's construction has n
-filters: W = T·Θ ≈ diag(√r(λ)), so that P = U·W has rows with ‖P_i − P_j‖ ≈ f_r(i, j). As U is orthogonal,
-‖U_i − U_j‖ = √2 and
+    | ‖P_i − P_j‖ − f_r(i, j) | ≤ √2·‖W − diag(√r)‖   or   √2·max_k |h(λ_k) − √r(λ_k)|
 
-    | ‖P_i − P_j‖ − f_r(i, j) | ≤ √2·‖W − diag(√r)‖.
+Probes: for P = h(L)S with R Gaussian columns, R·‖P_i − P_j‖²/f_r² ~ χ²_R, and with probability 1 − δ
 
-If all eigenvalues are different, order n is enough and exact, for any r at all: polynomials of degree n − 1
-interpolate n values. A path shows it, as its eigenvalues 1 − cos(πj/(n−1)) are the extrema of T_(n−1). On other graphs
-that interpolation has huge coefficients, and floating point needs some orders more. Less than n is not enough: W has
-rank at most M, so by Eckart and Young ‖W − diag(√r)‖_F² ≥ the sum of all but the M largest r(λ_k).
+    | ‖P_i − P_j‖²/f_r² − 1 | ≤ 2·√(x/R) + 2x/R   for all pairs,   x = ln(n²/δ)   (Laurent and Massart).
 
-One filter does better. h(L) with h ≈ √r has the distances f_(h²), and | … | ≤ √2·max_k |h(λ_k) − √r(λ_k)|: the error
-of approximating one smooth function, which falls geometrically in M whatever n. U·W with one filter is h(L) applied to
-one vector; applied to R random ones it is the probe form.
-
-NOTE[PAPER]: the proof takes gains r(λ_j), which gives f_(r²); they must be √r. It counts the error of n² gains as if
-of n. And the theorem is not true for an arbitrary graph: filters cannot tell repeated eigenvalues apart. On a complete
-graph every LLPE puts all nodes on one line, while f_r is the same for all pairs.
-
-**Probes**: one filter, R random vectors, no eigenvector. Let S ∈ R^(n×R) have independent Gaussian entries of variance
-1/R and P = h(L)S. With e = e_i − e_j, the row difference eᵀh(L)S is Gaussian with R independent entries of variance
-eᵀh(L)²e/R = f_r(i, j)²/R for r = h², so
-
-    R·‖P_i − P_j‖² / f_r(i, j)² ~ χ²_R:   mean 1, relative standard deviation √(2/R),
-
-and, by the tail of χ² (Laurent and Massart) over all n(n−1)/2 pairs, with probability 1 − δ
-
-    | ‖P_i − P_j‖²/f_r² − 1 | ≤ 2·√(x/R) + 2x/R   for all pairs,   x = ln(n²/δ).
-
-This is Johnson and Lindenstrauss: R = O(ln n/ε²) probes do what n filters do. It needs no different eigenvalues. The
-filter is a Chebyshev series, whose own error adds √2·max|h − √r| as above.
+NOTE[PAPER]: the paper has 1/λ and 1/λ² the other way round; with its normalised Laplacian the commute time needs
+u[i]/√d_i. Its proof of Theorem 3 takes gains r instead of √r and counts the error of n² gains as if of n, and the
+theorem is false where eigenvalues repeat.
 """
 
 from __future__ import annotations
@@ -59,7 +34,7 @@ from llpe.chebyshev import basis, coefficients
 from llpe.data.synthetic import sbm
 from llpe.graph import Graph, tiny
 from llpe.laplacian import laplacian
-from llpe.paper.theory.base import Check, Claim, Panel, bound, curve, worst_ratio
+from llpe.paper.theory.base import Claim, Found, Panel, bound, curve, statement, worst_ratio
 from llpe.probes import probe_features
 from llpe.spectrum import full_spectrum
 
@@ -110,7 +85,12 @@ def commute_times(adjacency: np.ndarray) -> np.ndarray:
     return hitting + hitting.T
 
 
-def check_definition_1(seed: int = 0) -> Check:
+@statement(
+    "Definition 1: r = 1/λ is the commute time, 1/λ² the biharmonic, e^(−2tλ) the diffusion distance",
+    printed="1/λ is the commute time and 1/λ² the biharmonic distance, not the reverse; with the normalised "
+    "Laplacian the commute time needs u[i]/√d_i",
+)
+def definition_1(seed: int) -> Found:
     graph = Graph.from_data(sbm(60, degree=10, homophily=0.3, seed=seed))
     adjacency = graph.adjacency.toarray()
     volume, commute = adjacency.sum(), commute_times(adjacency)
@@ -134,21 +114,13 @@ def check_definition_1(seed: int = 0) -> Check:
         bound("equal", [steps.min(), steps.max()], [steps.min(), steps.max()]),
     )
     labels = ("commute time in steps, from hitting times", "vol · f_r(i, j)², steps")
-    return Check(
-        "definition-1",
-        "Definition 1: r = 1/λ is the commute time, 1/λ² the biharmonic, e^(−2tλ) the diffusion distance",
-        (
-            Claim("commute time: error of vol·f_r², r = 1/λ", _error(by_inverse, commute), "≤", 1e-9),
-            Claim("biharmonic ‖L⁺e‖²: error of f_r², r = 1/λ²", _error(by_square, squares(inverse)), "≤", 1e-9),
-            Claim("diffusion ‖e^(−tL)e‖²: error of f_r²", _error(heat, squares(expm(-0.1 * plain))), "≤", 1e-9),
-            Claim("commute time: error with normalised L and √d", _error(walks, commute), "≤", 1e-9),
-            Claim("commute time as printed, r = 1/λ², best scale", _error(printed, commute), "≥", 0.02),
-            Claim("commute time with normalised L, no √d, best scale", _error(unscaled, commute), "≥", 0.02),
-        ),
-        printed="1/λ is the commute time and 1/λ² the biharmonic distance, not the reverse; with the normalised "
-        "Laplacian the commute time needs u[i]/√d_i",
-        panels=(Panel("60 nodes, all pairs", *labels, lines),),
-    )
+    yield Claim("commute time: error of vol·f_r², r = 1/λ", _error(by_inverse, commute), "≤", 1e-9)
+    yield Claim("biharmonic ‖L⁺e‖²: error of f_r², r = 1/λ²", _error(by_square, squares(inverse)), "≤", 1e-9)
+    yield Claim("diffusion ‖e^(−tL)e‖²: error of f_r²", _error(heat, squares(expm(-0.1 * plain))), "≤", 1e-9)
+    yield Claim("commute time: error with normalised L and √d", _error(walks, commute), "≤", 1e-9)
+    yield Claim("commute time as printed, r = 1/λ², best scale", _error(printed, commute), "≥", 0.02)
+    yield Claim("commute time with normalised L, no √d, best scale", _error(unscaled, commute), "≥", 0.02)
+    yield Panel("60 nodes, all pairs", *labels, lines)
 
 
 def _error(found: np.ndarray, truth: np.ndarray) -> float:
@@ -175,7 +147,12 @@ def one_filter(values: np.ndarray, r: Kernel, order: int) -> np.ndarray:
     return series.chebval((values - middle) / half, theta)
 
 
-def check_theorem_3(seed: int = 0) -> Check:
+@statement(
+    "Theorem 3: distances between rows of LLPE approximate f_r, if all eigenvalues are different",
+    printed="gains must be √r, not r; false where eigenvalues repeat (complete graph); n filters need order n "
+    "or more, one filter on probes does not",
+)
+def theorem_3(seed: int) -> Found:
     values, vectors = _pairs(Graph.from_data(sbm(NODES, degree=8, homophily=0.3, seed=seed)))
     reached = {order: reach(values, order) for order in MANY}
     many: dict[str, list[float]] = {name: [] for name in KERNELS}
@@ -199,23 +176,16 @@ def check_theorem_3(seed: int = 0) -> Check:
         on_path.append(path_error(r))
     squared = KERNELS["biharmonic, 1/λ²"](values)
     printed = _error(np.sqrt(squares(vectors * squared)), np.sqrt(squares(vectors * np.sqrt(squared))))
-    return Check(
-        "theorem-3",
-        "Theorem 3: distances between rows of LLPE approximate f_r, if all eigenvalues are different",
-        (
-            Claim("n filters, order 1024: error / largest distance", max(e[-1] for e in many.values()), "≤", 1e-6),
-            Claim("n filters, order n, a path of 48 nodes: the same", max(on_path), "≤", 1e-6),
-            Claim("n filters: error / √2·‖W − diag(√r)‖, largest", max(of_norm), "≤", 1),
-            Claim("n filters, order < n: ‖W − diag(√r)‖_F / rank bound, smallest", min(of_rank), "≥", 1),
-            Claim("one filter, order 24: error / largest distance", max(e[-1] for e in one.values()), "≤", 1e-6),
-            Claim("one filter: error / √2·max|h − √r|, largest", max(of_sup), "≤", 1),
-            Claim("gains r as printed, not √r: error, biharmonic", printed, "≥", 0.1),
-            Claim("complete graph: smallest error of any LLPE", line_error(), "≥", 1 / 3),
-        ),
-        printed="gains must be √r, not r; false where eigenvalues repeat (complete graph); n filters need order n "
-        "or more, one filter on probes does not",
-        panels=(_errors("n filters, U·W", MANY, many, mark=True), _errors("one filter, h(L)", ONE, one, mark=False)),
-    )
+    yield Claim("n filters, order 1024: error / largest distance", max(e[-1] for e in many.values()), "≤", 1e-6)
+    yield Claim("n filters, order n, a path of 48 nodes: the same", max(on_path), "≤", 1e-6)
+    yield Claim("n filters: error / √2·‖W − diag(√r)‖, largest", max(of_norm), "≤", 1)
+    yield Claim("n filters, order < n: ‖W − diag(√r)‖_F / rank bound, smallest", min(of_rank), "≥", 1)
+    yield Claim("one filter, order 24: error / largest distance", max(e[-1] for e in one.values()), "≤", 1e-6)
+    yield Claim("one filter: error / √2·max|h − √r|, largest", max(of_sup), "≤", 1)
+    yield Claim("gains r as printed, not √r: error, biharmonic", printed, "≥", 0.1)
+    yield Claim("complete graph: smallest error of any LLPE", line_error(), "≥", 1 / 3)
+    yield _errors("n filters, U·W", MANY, many, mark=True)
+    yield _errors("one filter, h(L)", ONE, one, mark=False)
 
 
 def _pairs(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
@@ -256,7 +226,10 @@ def pair_bound(num_nodes: int, probes: int, delta: float = 0.05) -> float:
     return 2 * np.sqrt(x / probes) + 2 * x / probes
 
 
-def check_probes(seed: int = 0, *, counts: Sequence[int] = (4, 16, 64, 256), draws: int = 6) -> Check:
+@statement(
+    "Probes: ‖P_i − P_j‖² = f_r²·(1 ± √(2/R)), all pairs within 2√(x/R) + 2x/R",
+)
+def probes(seed: int, *, counts: Sequence[int] = (4, 16, 64, 256), draws: int = 6) -> Found:
     nodes, order = 100, 24
     graph = Graph.from_data(sbm(nodes, degree=8, homophily=0.2, seed=seed))
     values, vectors = np.linalg.eigh(laplacian(graph).toarray())
@@ -264,18 +237,18 @@ def check_probes(seed: int = 0, *, counts: Sequence[int] = (4, 16, 64, 256), dra
     spread: dict[str, list[float]] = {name: [] for name in FILTERS}
     worst: dict[str, list[float]] = {name: [] for name in FILTERS}
     means = []
-    for probes in counts:
-        drawn = [probe_features(graph, order=order, probes=probes, seed=seed + s)[0].double() for s in range(draws)]
+    for number in counts:
+        drawn = [probe_features(graph, order=order, probes=number, seed=seed + s)[0].double() for s in range(draws)]
         for name, h in FILTERS.items():
             theta = coefficients(h, order)
             truth = squares(vectors * h(values))[upper]  # Definition 1 with r = h²
             ratio = np.stack([squares((features @ theta).numpy())[upper] / truth for features in drawn])
             spread[name].append(float(np.sqrt(((ratio - 1) ** 2).mean())))
             worst[name].append(float(np.abs(ratio - 1).max()))
-            means.append(abs(ratio.mean() - 1) * np.sqrt(probes))
+            means.append(abs(ratio.mean() - 1) * np.sqrt(number))
     expected = np.sqrt(2 / np.array(counts))
     relative = np.array(list(spread.values())) / expected
-    limits = np.array([pair_bound(nodes, probes) for probes in counts])
+    limits = np.array([pair_bound(nodes, number) for number in counts])
     slope = np.polyfit(np.log(counts), np.log(np.mean(list(spread.values()), axis=0)), 1)[0]
     lines = (
         *(curve(f"{name}, r.m.s.", counts, each) for name, each in spread.items()),
@@ -284,15 +257,9 @@ def check_probes(seed: int = 0, *, counts: Sequence[int] = (4, 16, 64, 256), dra
         bound("2√(x/R) + 2x/R, δ = 0.05", counts, limits),
     )
     labels = (f"{nodes} nodes, order {order}, {draws} draws", "probes R", "relative error of ‖P_i − P_j‖²")
-    return Check(
-        "probes",
-        "Probes: ‖P_i − P_j‖² = f_r²·(1 ± √(2/R)), all pairs within 2√(x/R) + 2x/R",
-        (
-            Claim("worst pair's relative error / bound", worst_ratio(list(worst.values()), limits), "≤", 1),
-            Claim("root mean square relative error / √(2/R), largest", relative.max(), "≤", 1.25),
-            Claim("the same, smallest", relative.min(), "≥", 0.8),
-            Claim("|slope of the error against R + ½|, logarithmic", abs(slope + 0.5), "≤", 0.06),
-            Claim("bias: |mean ratio − 1|·√R, largest", max(means), "≤", 0.5),
-        ),
-        panels=(Panel(*labels, lines, "log", "log"),),
-    )
+    yield Claim("worst pair's relative error / bound", worst_ratio(np.array(list(worst.values())), limits), "≤", 1)
+    yield Claim("root mean square relative error / √(2/R), largest", relative.max(), "≤", 1.25)
+    yield Claim("the same, smallest", relative.min(), "≥", 0.8)
+    yield Claim("|slope of the error against R + ½|, logarithmic", abs(slope + 0.5), "≤", 0.06)
+    yield Claim("bias: |mean ratio − 1|·√R, largest", max(means), "≤", 0.5)
+    yield Panel(*labels, lines, "log", "log")

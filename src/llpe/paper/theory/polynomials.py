@@ -1,49 +1,25 @@
 """Chebyshev polynomials: the smallest monic ones, series that are nearly best, and how much filters can fit.
 
-**Minimal norm** (Rivlin): ‖p‖_∞ ≥ ‖2^(1−m)·T_m‖_∞ = 2^(1−m) on [−1, 1], for every p of degree m ≥ 1 with leading
-coefficient 1. Why: at the m + 1 extrema x_j = cos(jπ/m) of T_m take the alternating mean
+Minimal norm (Rivlin): ‖p‖_∞ ≥ 2^(1−m) on [−1, 1] for monic p of degree m, and 2^(1−m)·T_m attains it. Why: the
+alternating mean over the m + 1 extrema of T_m, see :func:`alternating_mean`, is the coefficient of T_m, 2^(1−m), and at
+most ‖p‖_∞.
 
-    F(p) = (1/m)·Σ_j (−1)^j p(x_j),   the two end points with weight ½.
+Near best: E_M is the smallest sup error of a polynomial of degree M, S_M that of the series cut after T_M.
 
-F is the coefficient of T_m, so F(p) = 2^(1−m) for every monic p of degree m, and |F(p)| ≤ max_j |p(x_j)|: the weights
-add up to one.
-
-NOTE[PAPER]: the paper forgets "with leading coefficient 1", without which the statement is false (take p/10), and
-gives T_m m + 1 zeros. It has m zeros, cos((j − ½)π/m), and m + 1 extrema.
-
-**Near-best series.** For f continuous on [−1, 1], E_M the smallest sup error of a polynomial of degree M, S_M that of
-the series cut after T_M:
-
-    E_M ≤ S_M < (4 + (4/π²)·ln M)·E_M                       (Rivlin),
+    E_M ≤ S_M < (4 + (4/π²)·ln M)·E_M                         (Rivlin),
     S_M = O(M^(−d)) if f has d + 1 continuous derivatives     (Mason and Handscomb).
 
-Both are closed for f(λ) = 1/(λ + ε), the filter of a commute time. With x = 1 − λ, a = 1 + ε, z = a − √(a² − 1):
+For f(λ) = 1/(λ + ε) both are closed, with a = 1 + ε, z = a − √(a² − 1): S_M = 2·z^(M+1)/((1 − z)·√(a² − 1)), the tail
+at λ = 0, where all terms agree, and E_M = z^M/(a² − 1) (Chebyshev). From below, E_M is certified by the alternating
+mean over the extrema of T_(M+1), which vanishes on degree M.
 
-    1/(a − x) = (1 + 2·Σ_m z^m T_m(x))/√(a² − 1),   S_M = 2·z^(M+1)/((1 − z)·√(a² − 1)),   E_M = z^M/(a² − 1).
+Theorem 4: filters Σ_m θ_m φ_m with ‖θ‖₂ ≤ C have the empirical Rademacher complexity R = (C/n)·E_σ ‖Xᵀσ‖₂ with
+X[i, m] = φ_m(λ_i), and ‖X‖_F/√2 ≤ E‖Xᵀσ‖ ≤ ‖X‖_F (Khintchine with Szarek's constant; Jensen). For 2^(1−m)·T_m, m = 0
+… M, a row of X has squared length between 1 and 1 + Σ_(m≥1) 4^(1−m) = 7/3, so C/√(2n) ≤ R ≤ √(7/3)·C/√n.
 
-S_M is the tail at x = 1, where all terms agree; E_M is Chebyshev's own result. From below, E_M is certified by the
-alternating mean over the M + 2 extrema of T_(M+1): it vanishes on degree M, so it sees the error only.
-
-NOTE[PAPER]: the bound prints log(n) for log(M). The coefficient a_0 is half of the printed integral. A continuous f
-need not have a convergent series at every point (Dini–Lipschitz is needed there too, not only for uniform
-convergence). The rate is called exponential; for d + 1 derivatives it is a power of M, and it is exponential for
-analytic f only.
-
-**Theorem 4**: the empirical Rademacher complexity of Chebyshev filters. A filter h(λ) = Σ_m θ_m φ_m(λ) with ‖θ‖₂ ≤ C is
-a linear predictor on the features X[i, m] = φ_m(λ_i). The supremum over θ is attained by Cauchy and Schwarz, so the
-complexity is exactly
-
-    R = (C/n)·E_σ ‖Xᵀσ‖₂,   and   ‖X‖_F/√2 ≤ E‖Xᵀσ‖ ≤ ‖X‖_F   (Khintchine with Szarek's constant; Jensen).
-
-For the monic T̃_0 = 1, T̃_m = 2^(1−m)T_m, m = 0 … M, a row of X has squared length between 1 (T̃_0 alone) and
-1 + Σ_(m≥1) 4^(1−m) = 7/3, so C/√(2n) ≤ R ≤ √(7/3)·C/√n, whatever M.
-
-NOTE[PAPER]: printed with m = 1 … M and √2. Without m = 0 the lower bound is false: on a complete graph nearly all λ
-are 1, and T̃_1 vanishes there. With m = 0 the constant √2 is false: the proof uses (2^(1−j))² ≤ 2^(1−j), which fails
-at j = 0, and a single edge (λ = 0, 2) exceeds it from M = 2 on. LLPE is trained with plain T_m, not monic ones: ‖θ‖ ≤
-C on the monic basis asks the plain coefficients to fall as 2^(−m). For plain T_m, R grows as √(M/2). And "better than
-other polynomials" is about the worst spectrum, not about a given one: where nearly all eigenvalues are near 1 and n ≫
-M, monomials have the smaller complexity, as (λ − 1)^m is smaller there than 2^(1−m)·T_m.
+NOTE[PAPER]: "monic" is missing in print, and T_m has m zeros, not m + 1. The bound prints log n for log M, a_0 is half
+of the printed integral, and the rate is exponential for analytic f only. Theorem 4 is printed with m = 1 … M, where the
+lower bound is false, and √2, which is false with m = 0; LLPE is trained with plain T_m, for which R grows as √(M/2).
 """
 
 from __future__ import annotations
@@ -61,7 +37,7 @@ from llpe.chebyshev import basis, coefficients
 from llpe.data.synthetic import sbm
 from llpe.graph import Graph
 from llpe.laplacian import laplacian
-from llpe.paper.theory.base import Check, Claim, Panel, bound, curve, worst_ratio
+from llpe.paper.theory.base import Claim, Found, Panel, bound, curve, statement, worst_ratio
 
 EPSILON = 0.1
 Family = Literal["monic", "plain", "monomial"]
@@ -91,7 +67,11 @@ def alternating_mean(samples: np.ndarray) -> float:
     return float(signs @ samples) / (samples.size - 1)
 
 
-def check_minimal_norm(seed: int = 0) -> Check:
+@statement(
+    "Rivlin: a monic polynomial of degree m has ‖p‖_∞ ≥ 2^(1−m), and 2^(1−m)·T_m attains it",
+    printed="only for leading coefficient 1; T_m has m zeros (and m + 1 extrema), not m + 1",
+)
+def minimal_norm(seed: int) -> Found:
     rng = np.random.default_rng(seed)
     degrees, grid, draws = range(1, 13), np.linspace(-1, 1, 2001), 200
     smallest, medians, certificates, norms, zeros = [], [], [], [], []
@@ -113,22 +93,13 @@ def check_minimal_norm(seed: int = 0) -> Check:
         curve("x^m", degrees, [2.0 ** (m - 1) for m in degrees]),
     )
     shapes = [curve(f"T_{m}", grid, monic(m, grid) * 2.0 ** (m - 1), "smooth") for m in (1, 2, 3)]
-    return Check(
-        "minimal-norm",
-        "Rivlin: a monic polynomial of degree m has ‖p‖_∞ ≥ 2^(1−m), and 2^(1−m)·T_m attains it",
-        (
-            Claim("smallest ‖p‖_∞ / 2^(1−m) of random monic p", min(smallest), "≥", 1 - 1e-9),
-            Claim("largest ‖T̃_m‖_∞ / 2^(1−m)", max(norms), "≤", 1 + 1e-9),
-            Claim("largest |F(p)/2^(1−m) − 1|", np.abs(np.array(certificates) - 1).max(), "≤", 1e-8),
-            Claim("largest |zeros of T_m − m|", np.abs(zeros).max(), "≤", 0),
-            Claim("‖x²/10‖_∞, not monic, against 2^(1−2)", 0.1 * np.abs(grid**2).max(), "≤", 0.5),
-        ),
-        printed="only for leading coefficient 1; T_m has m zeros (and m + 1 extrema), not m + 1",
-        panels=(
-            Panel("monic polynomials on [−1, 1]", "degree m", "‖p‖_∞ / 2^(1−m)", lines, yscale="log"),
-            Panel("T_m for m = 3: three zeros, four extrema", "λ − 1", "value", shapes),
-        ),
-    )
+    yield Claim("smallest ‖p‖_∞ / 2^(1−m) of random monic p", min(smallest), "≥", 1 - 1e-9)
+    yield Claim("largest ‖T̃_m‖_∞ / 2^(1−m)", max(norms), "≤", 1 + 1e-9)
+    yield Claim("largest |F(p)/2^(1−m) − 1|", np.abs(np.array(certificates) - 1).max(), "≤", 1e-8)
+    yield Claim("largest |zeros of T_m − m|", np.abs(zeros).max(), "≤", 0)
+    yield Claim("‖x²/10‖_∞, not monic, against 2^(1−2)", 0.1 * np.abs(grid**2).max(), "≤", 0.5)
+    yield Panel("monic polynomials on [−1, 1]", "degree m", "‖p‖_∞ / 2^(1−m)", lines, yscale="log")
+    yield Panel("T_m for m = 3: three zeros, four extrema", "λ − 1", "value", shapes)
 
 
 def best_error(degree: int) -> float:
@@ -144,7 +115,12 @@ def series_error(degree: int) -> float:
     return 2 * z ** (degree + 1) / ((1 - z) * np.sqrt(a**2 - 1))
 
 
-def check_near_best(seed: int = 0) -> Check:
+@statement(
+    "Chebyshev series: E_M ≤ S_M < (4 + 4/π²·ln M)·E_M; S_M = O(M^(−d)) for d + 1 derivatives",
+    printed="log n should read log M; a_0 is half of the printed integral; the rate is a power of M unless "
+    "f is analytic",
+)
+def near_best(seed: int) -> Found:
     del seed  # nothing here is random
     degrees, rough_degrees = (1, 2, 4, 8, 16, 32), (4, 8, 16, 32, 64, 128)
     smooth = _series_errors(lambda v: 1 / (v + EPSILON), degrees)
@@ -164,26 +140,14 @@ def check_near_best(seed: int = 0) -> Check:
         bound("∝ M^(−1), the theorem's rate", rough_degrees, rough[0] * 4 / np.array(rough_degrees)),
     )
     labels = ("degree M", "largest error on [0, 2]")
-    return Check(
-        "near-best",
-        "Chebyshev series: E_M ≤ S_M < (4 + 4/π²·ln M)·E_M; S_M = O(M^(−d)) for d + 1 derivatives",
-        (
-            Claim("S_M/E_M / (4 + 4/π²·ln M)", worst_ratio(smooth, limits), "≤", 1),
-            Claim("smallest S_M / E_M", float((smooth / best).min()), "≥", 1),
-            Claim("certified E_M / its closed form", worst_ratio(certified, best), "≤", 1 + 1e-9),
-            Claim(
-                "|S_M / its closed form − 1|", np.abs(smooth / [series_error(m) for m in degrees] - 1).max(), "≤", 1e-6
-            ),
-            Claim("|λ − 1|³, two derivatives: slope of ln S_M against ln M", slope, "≤", -1),
-            Claim("the same: a power of M, not exponential", slope, "≥", -4),
-        ),
-        printed="log n should read log M; a_0 is half of the printed integral; the rate is a power of M unless "
-        "f is analytic",
-        panels=(
-            Panel("1/(λ + 0.1), analytic", *labels, lines, yscale="log"),
-            Panel("|λ − 1|³, two continuous derivatives", *labels, rough_lines, "log", "log"),
-        ),
-    )
+    yield Claim("S_M/E_M / (4 + 4/π²·ln M)", worst_ratio(smooth, limits), "≤", 1)
+    yield Claim("smallest S_M / E_M", float((smooth / best).min()), "≥", 1)
+    yield Claim("certified E_M / its closed form", worst_ratio(certified, best), "≤", 1 + 1e-9)
+    yield Claim("|S_M / its closed form − 1|", np.abs(smooth / [series_error(m) for m in degrees] - 1).max(), "≤", 1e-6)
+    yield Claim("|λ − 1|³, two derivatives: slope of ln S_M against ln M", slope, "≤", -1)
+    yield Claim("the same: a power of M, not exponential", slope, "≥", -4)
+    yield Panel("1/(λ + 0.1), analytic", *labels, lines, yscale="log")
+    yield Panel("|λ − 1|³, two continuous derivatives", *labels, rough_lines, "log", "log")
 
 
 def _series_errors(function: Callable[[np.ndarray], np.ndarray], degrees: Sequence[int]) -> np.ndarray:
@@ -221,12 +185,17 @@ def _signs(draws: int, n: int, seed: int) -> np.ndarray:
     return 2.0 * np.random.default_rng(seed).integers(0, 2, size=(draws, n)) - 1
 
 
-def check_theorem_4(seed: int = 0) -> Check:
+@statement(
+    "Theorem 4: C/√(2n) ≤ Rademacher complexity ≤ √(7/3)·C/√n for monic T_0 … T_M, whatever M",
+    printed="m must begin at 0, and then the constant is √(7/3), not √2; plain T_m, which LLPE trains, grow as "
+    "√(M/2); where eigenvalues gather around 1, monomials have the smaller complexity",
+)
+def theorem_4(seed: int) -> Found:
     nodes, orders = 240, (1, 2, 4, 8, 16, 32, 64, 128)
     around_1 = laplacian(Graph.from_data(sbm(nodes, degree=10, homophily=0.1, seed=seed))).toarray()
     spectra = {"block model": np.linalg.eigvalsh(around_1), "ring": 1 - np.cos(2 * np.pi * np.arange(nodes) / nodes)}
     found: dict[tuple[str, Family], list[float]] = {}
-    lower, upper, errors, panels = [], [], [], []
+    lower, upper, errors = [], [], []
     for name, values in spectra.items():
         for family in FAMILIES:
             row = found[name, family] = []
@@ -241,30 +210,19 @@ def check_theorem_4(seed: int = 0) -> Check:
         lines = [curve(label, orders, found[name, family]) for family, label in FAMILIES.items()]
         lines += [bound("√(7/3)", orders, [UPPER] * len(orders)), bound("1/√2", orders, [LOWER] * len(orders))]
         title = f"eigenvalues of a {name}, {nodes} nodes"
-        panels.append(Panel(title, "order M", "√n · R / C", lines, "log", "log"))
+        yield Panel(title, "order M", "√n · R / C", lines, "log", "log")
     of_monic = found["block model", "monic"] + found["ring", "monic"]
     complete = np.r_[0.0, np.full(nodes - 1, nodes / (nodes - 1))]
     without_constant = complexity(features(complete, 64, "monic")[:, 1:], seed)[0]
-    monomial, chebyshev = (
-        complexity(features(complete, 16, "monomial"), seed)[0],
-        complexity(features(complete, 16, "monic"), seed)[0],
-    )
+    monomial = complexity(features(complete, 16, "monomial"), seed)[0]
+    chebyshev = complexity(features(complete, 16, "monic"), seed)[0]
     edge = complexity(features(np.array([0.0, 2.0]), 2, "monic"))[0]
-    return Check(
-        "theorem-4",
-        "Theorem 4: C/√(2n) ≤ Rademacher complexity ≤ √(7/3)·C/√n for monic T_0 … T_M, whatever M",
-        (
-            Claim("√n·R/C, largest over M and spectra", max(of_monic), "≤", UPPER),
-            Claim("√n·R/C, smallest over M and spectra", min(of_monic), "≥", LOWER),
-            Claim("any basis: E‖Xᵀσ‖ / (‖X‖_F/√2), smallest", min(lower), "≥", 1),
-            Claim("any basis: E‖Xᵀσ‖ / ‖X‖_F, largest", max(upper), "≤", 1),
-            Claim("printed lower bound (m = 1 … M): complete graph", without_constant, "≤", LOWER),
-            Claim("printed upper bound √2 (m = 0 … 2): one edge", edge, "≥", PRINTED_UPPER),
-            Claim("plain T_m, M = 128, block model", found["block model", "plain"][-1], "≥", PRINTED_UPPER),
-            Claim("monomials / monic, M = 16, complete graph", monomial / chebyshev, "≤", 1),
-            Claim("relative standard error of the Monte Carlo", max(errors), "≤", 0.03),
-        ),
-        printed="m must begin at 0, and then the constant is √(7/3), not √2; plain T_m, which LLPE trains, grow as "
-        "√(M/2); where eigenvalues gather around 1, monomials have the smaller complexity",
-        panels=panels,
-    )
+    yield Claim("√n·R/C, largest over M and spectra", max(of_monic), "≤", UPPER)
+    yield Claim("√n·R/C, smallest over M and spectra", min(of_monic), "≥", LOWER)
+    yield Claim("any basis: E‖Xᵀσ‖ / (‖X‖_F/√2), smallest", min(lower), "≥", 1)
+    yield Claim("any basis: E‖Xᵀσ‖ / ‖X‖_F, largest", max(upper), "≤", 1)
+    yield Claim("printed lower bound (m = 1 … M): complete graph", without_constant, "≤", LOWER)
+    yield Claim("printed upper bound √2 (m = 0 … 2): one edge", edge, "≥", PRINTED_UPPER)
+    yield Claim("plain T_m, M = 128, block model", found["block model", "plain"][-1], "≥", PRINTED_UPPER)
+    yield Claim("monomials / monic, M = 16, complete graph", monomial / chebyshev, "≤", 1)
+    yield Claim("relative standard error of the Monte Carlo", max(errors), "≤", 0.03)

@@ -1,29 +1,16 @@
 """Spectra of block models: the closed form, how near sampled graphs are to it, and what that does to eigenvectors.
 
-**The mean Laplacian** (equations 12 and 27 of the paper) has the eigenvalues of :mod:`llpe.paper.theory.blocks`. They
-are checked against LAPACK on the matrix from its definition, and against graphs: by Weyl's inequality no eigenvalue of
-a sampled L is further than ‖L − ℒ‖ from its place in the closed form.
+    eigenvalues of ℒ (equations 12 and 27)   see :mod:`llpe.paper.theory.blocks`
+    concentration (Oliveira)   ‖L − ℒ‖ ≤ 14·√(ln(4n/δ)/d) with probability 1 − δ, d the smallest *expected* degree
+    sin Θ theorem (Yu, Wang and Samworth), for d eigenvectors V and those of another matrix, Ṽ:
+        ‖sin Θ‖_F ≤ 2·√d·‖X − X̃‖ / gap,   ρ = min_Q ‖V − ṼQ‖_F ≤ √2·‖sin Θ‖_F
 
-**Concentration** (Oliveira, 2009): L stays near the Laplacian of the mean.
+The last because ρ² = Σ 2(1 − cos θ) ≤ Σ 2(1 − cos² θ). Both Laplacians have their eigenvalues in [0, 2], up to p/d, so
+‖L − ℒ‖ ≤ 2 whatever the graph, and the bound of concentration says something only where d > 49·ln(4n/δ).
 
-    P( ‖L − ℒ‖ ≤ 14·√(ln(4n/δ)/d) ) ≥ 1 − δ   with d the smallest *mean* degree, d ≥ C·ln n, n^(−c) ≤ δ ≤ 1/2.
-
-How much it says: both matrices have their eigenvalues in [0, 2], up to p/d, so ‖L − ℒ‖ ≤ 2 whatever the graph. The
-bound is below 2 only where d > 49·ln(4n/δ). At d = C·ln n it is a constant near 14/√C: for the sizes here it says
-nothing, while what is measured is about 2/√d.
-
-**The sin Θ theorem** (Yu, Wang and Samworth, 2015) and the step from angles to vectors. For d = s − r + 1 eigenvectors
-number r … s of two symmetric matrices, of which the first has the eigenvalues λ:
-
-    ‖sin Θ‖_F ≤ 2·√d·‖X − X̃‖ / gap,   ρ = min_Q ‖V − ṼQ‖_F ≤ √2·‖sin Θ‖_F,
-    gap = the distance of λ_r … λ_s from the eigenvalues before and after them.
-
-The second because ρ² = Σ 2(1 − cos θ) ≤ Σ 2(1 − cos² θ).
-
-NOTE[PAPER]: for concentration the paper writes min(d_i) as if of the sampled graph; the theorem is about the smallest
-expected degree. Its gap has λ_(s−1) for λ_(s+1), and its proofs put ρ where the theorem has ‖sin Θ‖: √2 is missing.
-That it is needed shows on two numbers: diag(0, 1) and diag(½ + η, ½ − η) differ by ½ + η and their last vectors are
-orthogonal, so ρ = √2, above 2·(½ + η).
+NOTE[PAPER]: the paper takes the smallest degree of the sampled graph; its gap has λ_(s−1) for λ_(s+1); its proofs put
+ρ where the theorem has ‖sin Θ‖. That √2 is needed shows on two numbers: diag(0, 1) and diag(½ + η, ½ − η) differ by
+½ + η and their last vectors are orthogonal, so ρ = √2, above 2·(½ + η).
 """
 
 from __future__ import annotations
@@ -34,15 +21,20 @@ import numpy as np
 
 from llpe.laplacian import laplacian
 from llpe.paper.theory import blocks
-from llpe.paper.theory.base import Check, Claim, Panel, bound, curve, worst_ratio
+from llpe.paper.theory.base import Claim, Found, Panel, bound, curve, statement, worst_ratio
 from llpe.paper.theory.blocks import GRAPHS, SIZES, BlockModel
 
 HOMOPHILY = {"p ≫ q": 0.9, "q ≫ p": 0.02}
 ROUNDING = 1e-12
 
 
-def check_expected_spectrum(seed: int = 0) -> Check:
-    with_loops, without, shifts, deviations, panels = [], [], [], [], []
+@statement(
+    "Eqs. 12 and 27: the mean Laplacian has the eigenvalues 0, 1 and kq/(p+(k−1)q)",
+    printed="the printed matrix has loops: a simple graph has 1 + p/d for 1 and μ = 1 − ((p−q)n/k − p)/d, O(1/n) "
+    "away; D^(1/2) should read D^(−1/2)",
+)
+def expected_spectrum(seed: int) -> Found:
+    with_loops, without, shifts, deviations = [], [], [], []
     for k in (2, 4):
         for name, homophily in HOMOPHILY.items():
             model = BlockModel(400, k, degree=48.0, homophily=homophily)
@@ -56,19 +48,10 @@ def check_expected_spectrum(seed: int = 0) -> Check:
             shifts.append(np.abs(sampled - known).max())
             deviations.append(float(np.linalg.norm(matrix - mean, 2)))
             if k == 4:
-                panels.append(_histogram(name, model, sampled))
-    return Check(
-        "expected-spectrum",
-        "Eqs. 12 and 27: the mean Laplacian has the eigenvalues 0, 1 and kq/(p+(k−1)q)",
-        (
-            Claim("largest error of the closed form with loops", max(with_loops), "≤", ROUNDING),
-            Claim("largest error of the closed form of simple graphs", max(without), "≤", ROUNDING),
-            Claim("shift of sampled eigenvalues / ‖L − ℒ‖", worst_ratio(shifts, deviations), "≤", 1 + 1e-9),
-        ),
-        printed="the printed matrix has loops: a simple graph has 1 + p/d for 1 and μ = 1 − ((p−q)n/k − p)/d, O(1/n) "
-        "away; D^(1/2) should read D^(−1/2)",
-        panels=panels,
-    )
+                yield _histogram(name, model, sampled)
+    yield Claim("largest error of the closed form with loops", max(with_loops), "≤", ROUNDING)
+    yield Claim("largest error of the closed form of simple graphs", max(without), "≤", ROUNDING)
+    yield Claim("shift of sampled eigenvalues / ‖L − ℒ‖", worst_ratio(shifts, deviations), "≤", 1 + 1e-9)
 
 
 def _histogram(name: str, model: BlockModel, sampled: np.ndarray) -> Panel:
@@ -89,8 +72,12 @@ def deviation_bound(num_nodes: int, degree: float, delta: float = 0.05) -> float
     return 14 * float(np.sqrt(np.log(4 * num_nodes / delta) / degree))
 
 
-def check_concentration(seed: int = 0, *, sizes: Sequence[int] = SIZES, graphs: int = GRAPHS) -> Check:
-    ratio, least, last, panels = {}, {}, {}, []
+@statement(
+    "Concentration (Oliveira): ‖L − ℒ‖ ≤ 14·√(ln(4n/δ)/d) with probability 1 − δ",
+    printed="d is the smallest expected degree; below 49·ln(4n/δ) the bound is above 2 and empty",
+)
+def concentration(seed: int, *, sizes: Sequence[int] = SIZES, graphs: int = GRAPHS) -> Found:
+    ratio, least, last = {}, {}, {}
     sparse = blocks.models(2, 0.9, sizes)
     dense = [BlockModel(n, 2, degree=n / 2, homophily=0.9) for n in sizes]
     for degree, models in (("degree 10·ln n", sparse), ("degree n/2", dense)):
@@ -102,24 +89,20 @@ def check_concentration(seed: int = 0, *, sizes: Sequence[int] = SIZES, graphs: 
             bound("2, what always holds", sizes, [2.0] * len(sizes)),
             bound("2/√d", sizes, [2 / np.sqrt(model.degree) for model in models]),
         )
-        panels.append(Panel(degree, "nodes", "‖L − ℒ‖", lines, "log", "log"))
+        yield Panel(degree, "nodes", "‖L − ℒ‖", lines, "log", "log")
         ratio[degree], least[degree], last[degree] = worst_ratio(measured, bounds), min(bounds), bounds[-1]
-    return Check(
-        "concentration",
-        "Concentration (Oliveira): ‖L − ℒ‖ ≤ 14·√(ln(4n/δ)/d) with probability 1 − δ",
-        (
-            Claim("‖L−ℒ‖ / bound, degree n/2, worst graph", ratio["degree n/2"], "≤", 1),
-            Claim("‖L−ℒ‖ / bound, degree 10·ln n, worst graph", ratio["degree 10·ln n"], "≤", 1),
-            Claim(f"the bound at {sizes[-1]} nodes, degree n/2, says something", last["degree n/2"], "≤", 2),
-            Claim("the bound at degree 10·ln n says nothing", least["degree 10·ln n"], "≥", 2),
-        ),
-        printed="d is the smallest expected degree; below 49·ln(4n/δ) the bound is above 2 and empty",
-        panels=panels,
-    )
+    yield Claim("‖L−ℒ‖ / bound, degree n/2, worst graph", ratio["degree n/2"], "≤", 1)
+    yield Claim("‖L−ℒ‖ / bound, degree 10·ln n, worst graph", ratio["degree 10·ln n"], "≤", 1)
+    yield Claim(f"the bound at {sizes[-1]} nodes, degree n/2, says something", last["degree n/2"], "≤", 2)
+    yield Claim("the bound at degree 10·ln n says nothing", least["degree 10·ln n"], "≥", 2)
 
 
-def check_davis_kahan(seed: int = 0, *, sizes: Sequence[int] = SIZES, graphs: int = GRAPHS) -> Check:
-    every, panels = [], []
+@statement(
+    "sin Θ theorem: eigenspaces turn by at most 2·√d·‖L − ℒ‖/gap; ρ ≤ √2·‖sin Θ‖",
+    printed="the proofs drop the √2 between ρ and ‖sin Θ‖; λ_(s−1) should read λ_(s+1)",
+)
+def davis_kahan(seed: int, *, sizes: Sequence[int] = SIZES, graphs: int = GRAPHS) -> Found:
+    every = []
     for name, homophily in HOMOPHILY.items():
         lines = []
         for k in (2, 4):
@@ -129,22 +112,14 @@ def check_davis_kahan(seed: int = 0, *, sizes: Sequence[int] = SIZES, graphs: in
             lines.append(curve(f"k = {k}, worst graph", sizes, [max(each.sine for each in row) for row in found]))
             lines.append(bound(f"k = {k}, bound", sizes, [max(each.limit for each in row) for row in found]))
             lines.append(bound(f"k = {k}, √(k−1): orthogonal", sizes, [(k - 1) ** 0.5] * len(sizes)))
-        panels.append(Panel(name, "nodes", "‖sin Θ‖_F", lines, "log", "log"))
+        yield Panel(name, "nodes", "‖sin Θ‖_F", lines, "log", "log")
     sines = np.array([each.sine for each in every])
     rho, distance = _swapped(0.01)
     limit = blocks.sine_bound(1, distance, 1.0)
-    return Check(
-        "davis-kahan",
-        "sin Θ theorem: eigenspaces turn by at most 2·√d·‖L − ℒ‖/gap; ρ ≤ √2·‖sin Θ‖",
-        (
-            Claim("‖sin Θ‖ / bound, worst graph", worst_ratio(sines, [each.limit for each in every]), "≤", 1),
-            Claim("ρ / √2·‖sin Θ‖, worst graph", worst_ratio([e.rho for e in every], np.sqrt(2) * sines), "≤", 1),
-            Claim("ρ of two numbers that swap, with √2", rho, "≤", np.sqrt(2) * limit),
-            Claim("ρ of two numbers that swap, as printed without √2", rho, "≥", limit),
-        ),
-        printed="the proofs drop the √2 between ρ and ‖sin Θ‖; λ_(s−1) should read λ_(s+1)",
-        panels=panels,
-    )
+    yield Claim("‖sin Θ‖ / bound, worst graph", worst_ratio(sines, [each.limit for each in every]), "≤", 1)
+    yield Claim("ρ / √2·‖sin Θ‖, worst graph", worst_ratio([e.rho for e in every], np.sqrt(2) * sines), "≤", 1)
+    yield Claim("ρ of two numbers that swap, with √2", rho, "≤", np.sqrt(2) * limit)
+    yield Claim("ρ of two numbers that swap, as printed without √2", rho, "≥", limit)
 
 
 def _swapped(eta: float) -> tuple[float, float]:
