@@ -9,7 +9,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from llpe.paper.base import BUDGETS, Budget, Context, Settings, Study, read_config, remarks_of, settings_of
+from llpe.paper.base import BUDGETS, Budget, Context, Settings, Study, remarks_of, settings_of
 
 # The name of a study, and the module that runs it.
 MODULES = {
@@ -43,7 +43,7 @@ def find_study(name: str) -> Study:
     if MODULES[name] == "tables":
         studies: dict[str, Study] = import_module("llpe.paper.tables").STUDIES
         return studies[name]
-    return Study(name, read_config(name)["title"], partial(run_figure, name))
+    return Study(name, settings_of(name)["title"], partial(run_figure, name))
 
 
 def run_figure(name: str, context: Context, settings: Settings | None = None) -> list[Path]:

@@ -66,19 +66,17 @@ class Context:
             self.say(f"{name} is left out: {error}")
             return None
 
-    def load_first(self, names: Sequence[str]) -> NodeDataset | None:
-        """The first of some graphs whose files are there; None if there is none."""
-        dataset = next((found for name in names if (found := self.load(name)) is not None), None)
-        if dataset is not None and dataset.name in names[1:]:
-            self.say(f"{dataset.name} instead of {names[0]}.")
-        return dataset
-
     def load_groups(self, study: str, groups: Sequence[Sequence[str]]) -> list[NodeDataset]:
         """Of each group its first graph whose files are there; a group without one is left out."""
-        found = [dataset for names in groups if (dataset := self.load_first(names)) is not None]
-        if not found:
+        out = []
+        for names in groups:
+            dataset = next((found for name in names if (found := self.load(name)) is not None), None)
+            if dataset is not None and dataset.name in names[1:]:
+                self.say(f"{dataset.name} instead of {names[0]}.")
+            out += [] if dataset is None else [dataset]
+        if not out:
             raise ValueError(f"{study} must have a graph, got no benchmark. Fetch one, or give its folder.")
-        return found
+        return out
 
     def train(self, dataset: NodeDataset, raw: Mapping[str, Any]) -> Run:
         """The run of one config on a loaded graph, resumed if it was started; no search."""
@@ -127,19 +125,14 @@ class Study:
     run: Callable[[Context], list[Path]]
 
 
-def read_config(name: str) -> Settings:
-    """The config file of a study, with a table for each budget."""
-    return tomllib.loads(files("llpe.paper").joinpath("configs", f"{name}.toml").read_text(encoding="utf-8"))
-
-
-def settings_of(name: str, budget: Budget) -> Settings:
+def settings_of(name: str, budget: Budget = "standard") -> Settings:
     """The settings of a study: what all budgets share, changed by what its config says of this one.
 
     Example:
         >>> settings_of("sbm", "quick")["encodings"]["llpe"]
         {'name': 'llpe', 'dim': 32, 'order': 256, 'l1': 0.0001}
     """
-    config = read_config(name)
+    config = tomllib.loads(files("llpe.paper").joinpath("configs", f"{name}.toml").read_text(encoding="utf-8"))
     budgets = {each: config.pop(each) for each in BUDGETS}
     return merge(config, budgets[budget])
 
@@ -155,6 +148,12 @@ def merge(settings: Settings, changes: Settings) -> Settings:
     for key, value in changes.items():
         out[key] = merge(out[key], value) if isinstance(value, dict) and key in out else value
     return out
+
+
+def config_of(settings: Settings, dataset: str, encoding: Settings) -> Settings:
+    """The config of one run: a graph, an encoding, and what all runs of a study share."""
+    shared = {"model": settings["model"], "training": settings["training"], "splits": {"count": settings["splits"]}}
+    return {"dataset": dataset, "encoding": encoding, **shared}
 
 
 def remarks_of(settings: Settings) -> list[str]:

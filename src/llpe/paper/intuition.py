@@ -17,7 +17,7 @@ from torch import Tensor
 
 from llpe.data import NodeDataset
 from llpe.lab import RunFolder
-from llpe.paper.base import Context, Settings
+from llpe.paper.base import Context, Settings, config_of
 from llpe.report.grid import Grid, percent
 from llpe.report.plots import Cloud, scatter_plot
 from llpe.spectrum import end_spectrum
@@ -60,8 +60,7 @@ def first_eigenvectors(dataset: NodeDataset) -> np.ndarray:
 
 def learned_encoding(context: Context, dataset: NodeDataset, settings: Settings) -> Tensor:
     """LLPE as it is after training, shape (num_nodes, dim)."""
-    config = {key: settings[key] for key in ("encoding", "model", "training")}
-    trained = context.train(dataset, {"dataset": dataset.name, "splits": {"count": settings["splits"]}, **config})
+    trained = context.train(dataset, config_of(settings, dataset.name, settings["encoding"]))
     encoding = RunFolder.read(trained.path).load_classifier().encoding
     with torch.no_grad():
         return encoding(encoding.prepare(dataset.data))

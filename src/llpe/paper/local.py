@@ -19,7 +19,7 @@ import numpy as np
 from llpe.data import NodeDataset, make_splits
 from llpe.graph import local_homophily
 from llpe.lab.prediction import predict_graph
-from llpe.paper.base import Context, Settings, remarks_of
+from llpe.paper.base import Context, Settings, config_of, remarks_of
 from llpe.report.collect import Run
 from llpe.report.grid import Grid
 from llpe.report.plots import Interval, interval_plot
@@ -49,8 +49,7 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     cells = [(dataset, encoding) for dataset in datasets for encoding in settings["encodings"]]
     groups: list[Group] = []
     for dataset, encoding in context.track(cells, "Local homophily", lambda cell: f"{cell[0].name}, {cell[1]}"):
-        config = {key: settings[key] for key in ("model", "training")} | {"splits": {"count": settings["splits"]}}
-        config |= {"dataset": dataset.name, "encoding": settings["encodings"][encoding]}
+        config = config_of(settings, dataset.name, settings["encodings"][encoding])
         tested, right = tested_and_right(dataset, context.train(dataset, config))
         groups += group_by_homophily(dataset, encoding, tested, right, draws=settings["draws"])
     there = {dataset.name for dataset in datasets}

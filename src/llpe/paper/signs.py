@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from llpe.paper.base import Context, Settings, remarks_of
+from llpe.paper.base import Context, Settings, config_of, merge, remarks_of
 from llpe.report.grid import Grid
 from llpe.report.plots import Point, line_plot
 
@@ -56,13 +56,8 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
 def config_of_draw(dataset: str, arm: str, draw: int, settings: Settings) -> Settings:
     """The config of one draw: another seed of the encoding, or of the training."""
     seeds = (0, FAR * draw) if arm == START else (draw, 0)
-    return {
-        "dataset": dataset,
-        "encoding": settings["arms"][arm] | {"seed": seeds[0]},
-        "model": settings["model"],
-        "training": settings["training"] | {"seed": seeds[1]},
-        "splits": {"count": settings["splits"]},
-    }
+    config = config_of(settings, dataset, settings["arms"][arm] | {"seed": seeds[0]})
+    return merge(config, {"training": {"seed": seeds[1]}})
 
 
 def _means(frame: pd.DataFrame, unit: str) -> pd.core.groupby.SeriesGroupBy:

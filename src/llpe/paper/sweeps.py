@@ -13,13 +13,12 @@ Every encoding is trained for every value of the option on every graph. The opti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llpe.data import NodeDataset
-from llpe.paper.base import Context, Settings, remarks_of
+from llpe.paper.base import Context, Settings, config_of, remarks_of
 from llpe.report.collect import Run
 from llpe.report.grid import Grid, percent
 from llpe.report.plots import Point, line_plot
@@ -28,42 +27,36 @@ from llpe.report.ticks import plain_log_ticks
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-@dataclass(frozen=True)
-class Cell:
-    """One run of a sweep; ``value`` is None for the baseline."""
-
-    graph: str
-    value: float | None
-    encoding: str
-
-
-Found = dict[Cell, Run]
+Row = dict[str, Any]
 
 
 def run(name: str, settings: Settings, context: Context) -> list[Path]:
-    """Trains all cells, and writes the numbers, a table for each graph and the figure."""
+    """Trains every encoding for every value on every graph; writes the numbers, a table for each graph, the figure."""
 
     @lru_cache(maxsize=1)
-    def load(names: tuple[str, ...]) -> NodeDataset:
+    def load(*names: str) -> NodeDataset:
         return context.load_groups(name, [names])[0]
 
-    graphs = [
-        graph if "title" in graph else graph | {"title": load(tuple(graph["names"])).name}
-        for graph in settings["graphs"]
-    ]
-    settings = settings | {"graphs": graphs}
     if settings["option"] == "k":
-        settings["values"] = _possible(settings["values"], load(tuple(graphs[0]["names"])), context)
-    found: Found = {}
-    cells = _cells(settings)
-    for cell in context.track(cells, settings["title"], lambda cell: _describe(cell, settings["symbol"])):
-        names = next(graph["names"] for graph in graphs if graph["title"] == cell.graph)
-        dataset = load(tuple(each.format(cell.value) for each in names))
-        found[cell] = context.train(dataset, config_of(cell, dataset.name, settings))
-    grids = [_grid(graph["title"], settings, found) for graph in graphs]
-    rows = [_row(cell, run, settings) for cell, run in found.items()]
-    return context.write(name, rows, grids, {name: _figure(settings, found)})
+        dataset = load(*settings["graphs"][0]["names"])
+        settings = settings | {"values": _possible(settings["values"], dataset, context)}
+    lines = [(value, encoding) for value in settings["values"] for encoding in settings["encodings"]]
+    if "baseline" in settings:
+        lines = [("", settings["baseline"]["name"]), *lines]
+    cells = [(graph, *line) for graph in settings["graphs"] for line in lines]
+
+    def describe(cell: tuple[Settings, Any, str]) -> str:
+        graph, value, encoding = cell
+        known = (graph.get("title"), encoding, value != "" and f"{settings['symbol']} = {value}")
+        return ", ".join(each for each in known if each)
+
+    rows = []
+    for graph, value, encoding in context.track(cells, settings["title"], describe):
+        dataset = load(*(each.format(value) for each in graph["names"]))
+        trained = context.train(dataset, config_of(settings, dataset.name, _encoding(settings, value, encoding)))
+        rows.append(_row(settings, graph.get("title", dataset.name), value, encoding, trained))
+    grids = [_grid(settings, graph, rows) for graph in dict.fromkeys(row["graph"] for row in rows)]
+    return context.write(name, rows, grids, {name: _figure(settings, rows)})
 
 
 def _possible(counts: Sequence[int], dataset: NodeDataset, context: Context) -> list[int]:
@@ -74,69 +67,45 @@ def _possible(counts: Sequence[int], dataset: NodeDataset, context: Context) -> 
     return [k for k in counts if 2 * k <= dataset.num_nodes]
 
 
-def _cells(settings: Settings) -> list[Cell]:
-    cells = []
-    for graph in settings["graphs"]:
-        if "baseline" in settings:
-            cells.append(Cell(graph["title"], None, settings["baseline"]["name"]))
-        cells += [Cell(graph["title"], x, each) for x in settings["values"] for each in settings["encodings"]]
-    return cells
+def _encoding(settings: Settings, value: Any, name: str) -> Settings:
+    """The encoding of a run with its option; homophily is one of the graph."""
+    if value == "":
+        return dict(settings["baseline"])
+    own = {} if settings["option"] == "homophily" else {settings["option"]: value}
+    return settings["encodings"][name] | own
 
 
-def _describe(cell: Cell, symbol: str) -> str:
-    return f"{cell.graph}, {cell.encoding}" + ("" if cell.value is None else f", {symbol} = {cell.value:g}")
-
-
-def config_of(cell: Cell, dataset: str, settings: Settings) -> Settings:
-    """The config of one run. Homophily is an option of the graph, any other one of the encoding."""
-    if cell.value is None:
-        encoding = settings["baseline"]
-    else:
-        own = {} if settings["option"] == "homophily" else {settings["option"]: cell.value}
-        encoding = settings["encodings"][cell.encoding] | own
-    rest = {"model": settings["model"], "training": settings["training"], "splits": {"count": settings["splits"]}}
-    return {"dataset": dataset, "encoding": encoding, **rest}
-
-
-def _row(cell: Cell, run: Run, settings: Settings) -> dict[str, Any]:
-    named = {
-        "graph": cell.graph,
-        "model": settings["model"]["name"],
-        "encoding": cell.encoding,
-        settings["option"]: "" if cell.value is None else cell.value,
-    }
+def _row(settings: Settings, graph: str, value: Any, encoding: str, run: Run) -> Row:
+    names = {"graph": graph, "model": settings["model"]["name"], "encoding": encoding, settings["option"]: value}
     scores = {"mean": run.mean, "std": run.std, "splits": len(run.scores), "failed": len(run.failed)}
-    return {column: named[column] for column in settings["columns"]} | scores
+    return {column: names[column] for column in settings["columns"]} | scores
 
 
-def _grid(graph: str, settings: Settings, found: Found) -> Grid:
-    values, rows, remarks = settings["values"], [], remarks_of(settings)
-    for encoding in settings["encodings"]:
-        runs = [found[Cell(graph, value, encoding)] for value in values]
-        rows.append([encoding, *(percent(run.mean, run.std) for run in runs)])
+def _grid(settings: Settings, graph: str, rows: Sequence[Row]) -> Grid:
+    values, mine, remarks = settings["values"], [row for row in rows if row["graph"] == graph], remarks_of(settings)
+    texts = {(row["encoding"], row[settings["option"]]): percent(row["mean"], row["std"]) for row in mine}
     if "baseline" in settings:
-        without = found[Cell(graph, None, settings["baseline"]["name"])]
-        remarks = [f"Without an encoding: {percent(without.mean, without.std)}.", *remarks]
-    failed = sum(len(run.failed) for cell, run in found.items() if cell.graph == graph)
-    if failed:
+        remarks = [f"Without an encoding: {texts[settings['baseline']['name'], '']}.", *remarks]
+    if failed := sum(row["failed"] for row in mine):
         remarks.append(f"{failed} splits failed and enter no mean.")
     heading = settings["heading"].format(graph=graph, model=settings["model"]["name"].upper())
     title = f"{heading}, test accuracy in %, mean ± standard deviation over {settings['splits']} splits"
-    return Grid(title, ["encoding", *(f"{settings['symbol']} = {value:g}" for value in values)], rows, remarks)
+    header = ["encoding", *(f"{settings['symbol']} = {value:g}" for value in values)]
+    return Grid(title, header, [[e, *(texts[e, value] for value in values)] for e in settings["encodings"]], remarks)
 
 
-def _figure(settings: Settings, found: Found) -> Figure:
-    """A line for each encoding, a level one for the baseline, and a dashed one for chance if classes are equal."""
-    values, points = settings["values"], []
+def _figure(settings: Settings, rows: Sequence[Row]) -> Figure:
+    """A line for each encoding, a level one for the baseline; with ``classes``, panels and what guessing gives."""
     chance = {graph["title"]: 100 / graph["classes"] for graph in settings["graphs"] if "classes" in graph}
-    for cell, run in found.items():
-        panel = cell.graph if chance else ""
-        if run.mean is None:
+    points = []
+    for row in rows:
+        if row["mean"] is None:
             continue
-        if cell.value is None:
-            points += [Point(cell.encoding, value, 100 * run.mean, None, panel) for value in (values[0], values[-1])]
-        else:
-            points.append(Point(cell.encoding, cell.value, 100 * run.mean, 100 * (run.std or 0.0), panel))
+        level = row[settings["option"]] == ""
+        where = (settings["values"][0], settings["values"][-1]) if level else (row[settings["option"]],)
+        error = None if level else 100 * (row["std"] or 0.0)
+        panel = row["graph"] if chance else ""
+        points += [Point(row["encoding"], x, 100 * row["mean"], error, panel) for x in where]
     figure = line_plot(
         points,
         xlabel=settings["axis"],
@@ -147,5 +116,5 @@ def _figure(settings: Settings, found: Found) -> Figure:
         ylim=(min(chance.values()) - 10, 103) if chance else None,
     )
     if "log" in settings:
-        plain_log_ticks(figure, values)
+        plain_log_ticks(figure, settings["values"])
     return figure

@@ -66,20 +66,12 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """One statement, checked.
-
-    Attributes:
-        name: a short name, also of the figure's file.
-        statement: one line that says it.
-        claims: what was measured against what; the first is the statement's own.
-        printed: what the paper prints that is not so, and what was checked instead; empty if it holds as printed.
-        panels: the figure.
-    """
+    """One statement, checked: what was measured against what, and its figure."""
 
     name: str
     statement: str
-    claims: Sequence[Claim]
-    printed: str = ""
+    claims: Sequence[Claim]  # the first is the statement's own
+    printed: str = ""  # what the paper prints that is not so, and what was checked instead
     panels: Sequence[Panel] = field(default=(), repr=False)
 
     @property

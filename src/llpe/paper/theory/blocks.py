@@ -138,34 +138,24 @@ def deviation(model: BlockModel, seed: int) -> float:
 class Recovery:
     """How well the eigenvectors of one graph show the blocks.
 
-    ``named`` are the k − 1 eigenvectors at the end that theory names, Ṽ below; ``other`` the k at the other end.
-
-    Attributes:
-        right: nodes misclassified by the named end (signs for two blocks, k-means for more).
-        wrong: nodes misclassified by the other end: one vector for two blocks, k for more.
-        nearest: nodes misclassified by the named end, each node to the nearest centre of the truth V.
-        sine: ‖sin Θ‖_F between Ṽ and V.
-        rho: min_Q ‖V − ṼQ‖_F.
-        limit: 2·√(k−1)·‖L − ℒ‖/gap, what the sin Θ theorem allows for ``sine``.
-        leak: ‖VᵀU‖_F² for the k vectors U at the other end; at most ‖sin Θ‖_F², as eigenvectors are orthogonal.
+    Ṽ are the k − 1 eigenvectors at the end that theory names, U the k at the other end, V the block vectors.
     """
 
-    right: int
-    wrong: int
-    nearest: int
-    sine: float
-    rho: float
-    limit: float
-    leak: float
+    right: int  # nodes misclassified by Ṽ: signs for two blocks, k-means for more
+    wrong: int  # nodes misclassified by U: one vector for two blocks, k for more
+    nearest: int  # nodes misclassified by Ṽ, each node to the nearest centre of V
+    sine: float  # ‖sin Θ‖_F between Ṽ and V
+    rho: float  # min_Q ‖V − ṼQ‖_F
+    limit: float  # 2·√(k−1)·‖L − ℒ‖/gap, what the sin Θ theorem allows for ``sine``
+    leak: float  # ‖VᵀU‖_F²; at most ‖sin Θ‖_F², as eigenvectors are orthogonal
 
 
 @lru_cache(maxsize=128)
 def recover(model: BlockModel, seed: int) -> Recovery:
     """Draws a graph and solves for the ends of its spectrum; remembered, as several statements use it."""
     graph, labels = model.draw(seed)
-    named, other = named_and_other(
-        model, end_spectrum(graph, first=model.k + 1, last=model.k, cache=False).vectors.numpy()
-    )
+    ends = end_spectrum(graph, first=model.k + 1, last=model.k, cache=False).vectors.numpy()
+    named, other = named_and_other(model, ends)
     truth = block_vectors(model)
     centres = truth[:: model.n // model.k]
     nearest = ((align(named, truth)[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
@@ -182,10 +172,7 @@ def recover(model: BlockModel, seed: int) -> Recovery:
 
 
 def named_and_other(model: BlockModel, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The k − 1 eigenvectors that hold the blocks, and the k at the other end, outermost first.
-
-    ``ends`` are the first k + 1 and the last k eigenvectors.
-    """
+    """Of the first k + 1 and last k eigenvectors the k − 1 that hold the blocks, and the k at the other end."""
     first, last = ends[:, 1 : model.k + 1], ends[:, : -model.k - 1 : -1]
     named, other = (first, last) if informative_value(model) < 1 else (last, first)
     return named[:, : model.k - 1], other

@@ -37,7 +37,7 @@ def draw_statement(check: Check, path: str | Path) -> Path:
 
 def _draw(ax: Axes, panel: Panel) -> None:
     measured = allowed = 0
-    colours: dict[str, str] = {}  # a bound that begins like a measured series, up to the comma, has its colour
+    colours: dict[str, str] = {}  # a bound that starts like a measured series, up to the comma, has its colour
     for series in panel.series:
         if series.kind == "bound":
             colour, dashes = colours.get(series.label.partition(",")[0], INK), DASHES[allowed % len(DASHES)]
@@ -69,7 +69,7 @@ def _draw(ax: Axes, panel: Panel) -> None:
 
 
 def _scales(ax: Axes, panel: Panel) -> None:
-    """Log axes get a tick at every measured place; a ``symlog`` one begins just below zero."""
+    """Log axes get a tick at every measured place; a ``symlog`` one starts just below zero."""
     if panel.yscale == "symlog":
         ax.set_yscale("symlog", linthresh=1)
         ax.set_ylim(bottom=-0.08 if any(series.kind == "steps" for series in panel.series) else -0.3)
