@@ -1,7 +1,7 @@
 """Accuracy along one option: homophily of the graph, order M of LLPE's filters, number k of eigenpairs.
 
-Every encoding is trained for every value of the option on every graph. The option stands in the name of a graph, as
-``{}``, or else it is one of the encoding. Settings:
+Every encoding is trained for every value of the option on every graph. The option is in the name of a graph, as ``{}``,
+or else it is one of the encoding. Settings:
 
     graphs                       of each: names, of which the first whose files are there is taken; title, classes
     option, values, symbol       what varies, and its letter
