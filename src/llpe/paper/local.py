@@ -53,10 +53,10 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
         tested, right = tested_and_right(dataset, context.train(dataset, config))
         groups += group_by_homophily(dataset, encoding, tested, right, draws=settings["draws"])
     there = {dataset.name for dataset in datasets}
-    used = [(wanted, name) for wanted, *others in settings["graphs"] for name in others if name in there]
+    used = [(wanted, other) for wanted, *others in settings["graphs"] for other in others if other in there]
     remarks = [
         *remarks_of(settings),
-        *(f"{name} instead of {wanted} as the heterophilous graph." for wanted, name in used),
+        *(f"{other} instead of {wanted} as the heterophilous graph." for wanted, other in used),
     ]
     figure = interval_plot(
         [

@@ -127,9 +127,8 @@ def _points(rows: Sequence[Row], probes: str, unit: str) -> list[Point]:
         for row in rows:
             if row["method"] in (panel, "probes") and row[unit] != "":
                 series = probes if row["method"] == "probes" else f"k = {row['k']}"
-                points.append(
-                    Point(series, row["n"], row[unit], None if row["std"] == "" else row["std"], PANELS[panel])
-                )
+                error = row["std"] if row["graphs"] > 1 else None
+                points.append(Point(series, row["n"], row[unit], error, PANELS[panel]))
     return points
 
 
