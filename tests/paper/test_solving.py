@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from llpe.paper import Context
 from llpe.paper.base import settings_of
 from llpe.paper.measuring import measure_apart, write_graph
 from llpe.paper.solving import Case, cases, measure_all, run
@@ -32,29 +31,18 @@ def solver():
 
 
 @pytest.fixture
-def said():
-    return []
+def context(untrained):
+    return untrained()
 
 
-@pytest.fixture
-def context(tmp_path, said):
-    return Context("quick", tmp_path / "runs", tmp_path / "out", say=said.append)
-
-
-def test_every_size_is_measured_for_every_k_and_once_for_probes():
-    found = cases(TIME)
-    assert len(found) == len(set(found)) == 3 * 2 * (2 * 2 + 1)
-    assert [case.n for case in found] == sorted(case.n for case in found)
-
-
-def test_after_one_that_takes_too_long_the_larger_ones_are_left_out(solver, context, said):
+def test_after_one_that_takes_too_long_the_larger_ones_are_left_out(solver, context):
     found = measure_all(TIME, context, solver)
     assert {case.n for case in found if case.method == "first" and case.k == 4} == {100, 200}
     assert {Case("first", 4, 200, 0), Case("probes", 0, 400, 1)} <= found.keys()
-    assert "first k eigenpairs, k = 4, n = 400, graph 1 is left out: it took more than 5 s." in said
+    assert "first k eigenpairs, k = 4, n = 400, graph 1 is left out: it took more than 5 s." in context.said
     longer = measure_all(TIME | {"sizes": [100, 200, 400, 800], "graphs": 1}, context, solver)
     assert all(case.n < 800 for case in longer if case.k == 4)
-    assert "first k eigenpairs, k = 4, n = 800, graph 1 is left out, as n = 400 was." in said
+    assert "first k eigenpairs, k = 4, n = 800, graph 1 is left out, as n = 400 was." in context.said
 
 
 def test_a_measurement_is_made_once_and_one_that_took_too_long_again_with_more_time(solver, context):
@@ -64,13 +52,14 @@ def test_a_measurement_is_made_once_and_one_that_took_too_long_again_with_more_t
     assert solver.calls == calls
     patient = measure_all(TIME | {"limit": 100.0}, context, solver)
     assert set(patient) == set(cases(TIME))
+    assert len(patient) == 3 * 2 * (2 * 2 + 1), "every size for every k, and once for probes"
     assert solver.calls == calls + len(patient) - len(before)
 
 
-def test_a_failure_is_said_and_not_kept(context, said):
+def test_a_failure_is_said_and_not_kept(context):
     small = TIME | {"sizes": [100], "counts": [2], "graphs": 1}
     assert measure_all(small, context, lambda *_, **__: "failed: SpectrumError: no memory") == {}
-    assert said[0].endswith("is left out: it failed: SpectrumError: no memory.")
+    assert context.said[0].endswith("is left out: it failed: SpectrumError: no memory.")
     assert not list((context.runs / "solving").glob("*.json"))
 
 

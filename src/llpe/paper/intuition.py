@@ -30,11 +30,12 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     learned = principal_components(learned_encoding(context, unlike, settings))
     eigenvectors, components = ("eigenvector $u_2$", "eigenvector $u_3$"), ("component 1", "component 2")
     where = f"heterophilous (h = {settings['heterophilous']})"
-    clouds = [
-        _cloud(f"homophilous (h = {settings['homophilous']}), LPE", first_eigenvectors(alike), alike, *eigenvectors),
-        _cloud(f"{where}, LPE", first_eigenvectors(unlike), unlike, *eigenvectors),
-        _cloud(f"{where}, learned LLPE", learned, unlike, *components),
+    planes = [
+        (f"homophilous (h = {settings['homophilous']}), LPE", alike, first_eigenvectors(alike), eigenvectors),
+        (f"{where}, LPE", unlike, first_eigenvectors(unlike), eigenvectors),
+        (f"{where}, learned LLPE", unlike, learned, components),
     ]
+    clouds = [Cloud(title, points, dataset.data.y.numpy(), *axes) for title, dataset, points, axes in planes]
     grid = Grid(
         "Share of the nodes that the best line through the plane tells apart, in %",
         ["plane", "share"],
@@ -94,7 +95,3 @@ def separated(points: np.ndarray, classes: np.ndarray) -> float:
         gained = np.abs(2 * np.concatenate([[0], np.cumsum(sign[order])]) - sign.sum())
         best = max(best, int(gained.max()))
     return (len(classes) + best) / (2 * len(classes))
-
-
-def _cloud(panel: str, points: np.ndarray, dataset: NodeDataset, xlabel: str, ylabel: str) -> Cloud:
-    return Cloud(panel, points, dataset.data.y.numpy(), xlabel, ylabel)
