@@ -1,48 +1,30 @@
 """The study of presets: both spaces over the same splits, and the table's searches used again."""
 
-import csv
+import pandas as pd
 
-import pytest
+from llpe.paper import run_figure, tables
+from llpe.paper.base import merge, settings_of
+from llpe.paper.published import Cell
 
-from llpe.data import load_graph
-from llpe.lab import search
-from llpe.paper import Context, find_study, presets, tables
-
-
-@pytest.fixture
-def context(tmp_path, monkeypatch):
-    """A tiny graph instead of Texas, few epochs."""
-    short = {"training": {"epochs": 5}}
-    graph = load_graph("sbm:n=60")
-    for encoding in presets.ENCODINGS:
-        monkeypatch.setitem(tables.ENCODINGS, encoding, tables.ENCODINGS[encoding] | {"dim": 8})
-    for module in (presets, tables):
-        monkeypatch.setattr(module, "search", lambda data, raw, plan, **rest: search(data, raw | short, plan, **rest))
-    monkeypatch.setattr(Context, "load", lambda self, name: graph)
-    return Context("quick", tmp_path / "runs", tmp_path / "out", workers=1)
+GRAPH = "sbm:n=60"
+SMALL = {"graphs": [[GRAPH]], "config": {"encoding": {"dim": 8}, "training": {"epochs": 5}}}
 
 
 def test_both_presets_are_searched_over_the_same_splits(context):
-    find_study("presets").run(context)
-    with (context.out / "presets.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert {row["encoding"] for row in rows} == set(presets.ENCODINGS)
+    files = run_figure("presets", context, settings_of("presets", "quick") | SMALL)
+    rows = pd.read_csv(files[0])
+    assert set(rows.encoding) == {"llpe-minmax", "llpe"}
     for preset in ("paper", "authors"):
-        assert [row["split"] for row in rows if row["preset"] == preset] == ["0", "1", "2"] * 2
+        assert list(rows.split[rows.preset == preset]) == [0, 1, 2] * 2
     searches = [path.read_text() for path in context.runs.rglob("search.toml")]
     assert sorted("authors" in text for text in searches) == [False, False, True, True]
-    assert "texas, mlp, llpe-minmax" in (context.out / "presets.md").read_text()
+    assert f"{GRAPH}, mlp, llpe-minmax" in files[1].read_text()
 
 
 def test_the_papers_protocol_is_the_search_of_the_table(context):
-    find_study("presets").run(context)
+    run_figure("presets", context, settings_of("presets", "quick") | SMALL)
     before = set(context.runs.rglob("search-*"))
-    cell = tables.Cell("texas", "mlp", "llpe")
-    tables._compute(cell, context.load("texas"), context)
+    plan, splits = tables.plan_of("quick", 60, Cell(GRAPH, "mlp", "llpe"))
+    raw = merge(tables.config_of(Cell(GRAPH, "mlp", "llpe"), splits), SMALL["config"])
+    tables.search(context.load(GRAPH), raw, plan, root=context.runs, workers=1)
     assert set(context.runs.rglob("search-*")) == before
-
-
-def test_without_any_benchmark_it_says_so(context, monkeypatch):
-    monkeypatch.setattr(Context, "load", lambda self, name: None)
-    with pytest.raises(ValueError, match="presets must have a graph, got no benchmark"):
-        find_study("presets").run(context)

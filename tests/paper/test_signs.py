@@ -1,18 +1,18 @@
 """Promises of the study of signs: a draw changes signs and nothing else, and the control changes all but signs."""
 
-from __future__ import annotations
-
-import csv
-
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
-from llpe.data import load_graph, sbm
+from llpe.data import sbm
 from llpe.encodings.llpe import minmax
 from llpe.lab import resolve
-from llpe.paper import Context, find_study, signs
+from llpe.paper import run_figure, signs
+from llpe.paper.base import settings_of
 from llpe.spectrum import full_spectrum
+
+SETTINGS = settings_of("signs", "quick")
 
 
 def test_min_max_scaling_passes_the_sign_on():
@@ -31,7 +31,7 @@ def test_seeds_of_the_spectrum_draw_signs_like_fair_coins():
 
 
 def test_a_draw_starts_all_that_is_learned_alike_and_the_control_does_not():
-    configs = [resolve(signs.config_of_draw("sbm:n=50", "llpe-minmax", draw, {}, 2)) for draw in (0, 3)]
+    configs = [resolve(signs.config_of_draw("sbm:n=50", "llpe-minmax", draw, SETTINGS)) for draw in (0, 3)]
     assert [config.encoding.seed for config in configs] == [0, 3]
     starts = []
     for config in configs:
@@ -41,42 +41,29 @@ def test_a_draw_starts_all_that_is_learned_alike_and_the_control_does_not():
         model.reset_parameters()
         starts.append(dict(model.named_parameters()))
     assert all(torch.equal(starts[0][name], starts[1][name]) for name in starts[0])
-    control = [resolve(signs.config_of_draw("sbm:n=50", signs.START, draw, {}, 2)) for draw in (0, 3)]
+    control = [resolve(signs.config_of_draw("sbm:n=50", signs.START, draw, SETTINGS)) for draw in (0, 3)]
     assert [config.encoding.seed for config in control] == [0, 0]
     assert control[0].training.seed != control[1].training.seed
 
 
-def test_spread_is_over_draws_and_over_splits():
-    spread = signs.Spread("g", "a", ((0.5, 0.7), (0.7, 0.9)))
-    assert spread.mean == pytest.approx(0.7)
-    assert (spread.lowest, spread.highest) == pytest.approx((0.6, 0.8))
-    assert spread.over_draws == pytest.approx(np.std([0.6, 0.8], ddof=1))
-    assert spread.over_splits == pytest.approx(np.std([0.6, 0.8], ddof=1))
+def test_spread_is_over_draws_and_over_splits_and_signs_stand_beside_starts():
+    scores = {signs.SIGNS: [0.5, 0.7, 0.7, 0.9], signs.START: [0.5] * 4}
+    frame = pd.DataFrame(
+        {"dataset": "ring", "arm": arm, "draw": i // 2, "split": i % 2, "test": score}
+        for arm, each in scores.items()
+        for i, score in enumerate(each)
+    )
+    spread = signs.spread_of(frame)
+    deviation = np.std([0.6, 0.8], ddof=1)
+    assert list(spread.loc["ring", signs.SIGNS]) == pytest.approx([0.7, 0.6, 0.8, deviation, deviation])
+    assert "the same signs: ring 14.1 and 0.0." in signs.summary(spread)
 
 
-def test_all_draws_of_all_arms_are_written(tmp_path, monkeypatch):
-    graph = load_graph("sbm:n=60,homophily=0.1")
-    monkeypatch.setattr(Context, "load", lambda self, name: graph if name.startswith("sbm") else None)
-    small = {name: {**arm, "dim": 8, "order": 8} for name, arm in signs.ARMS.items()}
-    small["llpe-probes"]["probes"] = 4
-    monkeypatch.setattr(signs, "ARMS", small)
-    monkeypatch.setattr(signs, "MODEL", {"name": "mlp", "hidden": 8})
-    monkeypatch.setattr(signs, "TRAINING", {"lr": 0.05})
-    files = find_study("signs").run(Context("quick", tmp_path / "runs", tmp_path / "out", workers=1))
-    with files[0].open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    assert len(rows) == 4 * 4 * 5
-    assert {row["arm"] for row in rows} == set(signs.ARMS)
+def test_all_draws_of_all_arms_are_written(untrained):
+    context = untrained()
+    files = run_figure("signs", context)
+    rows = pd.read_csv(files[0])
+    assert len(context.asked) == len({str(config) for config in context.asked}) + 2 == 2 * 4 * 4  # draw 0 is one run
+    assert len(rows) == 2 * len(context.asked)
+    assert set(rows.arm) == set(SETTINGS["arms"])
     assert [file.name for file in files] == [f"signs.{suffix}" for suffix in ("csv", "md", "tex", "png", "pdf")]
-
-
-def test_the_reading_sets_other_signs_beside_other_starts():
-    moved = signs.Spread("ring", signs.SIGNS, ((0.5, 0.7), (0.7, 0.9)))
-    still = signs.Spread("ring", signs.START, ((0.5, 0.5), (0.5, 0.5)))
-    assert "the same signs: ring 14.1 and 0.0." in signs._reading([moved, still])
-
-
-def test_without_a_graph_it_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(Context, "load", lambda self, name: None)
-    with pytest.raises(ValueError, match="signs must have a graph, got no benchmark"):
-        find_study("signs").run(Context("standard", tmp_path, tmp_path))

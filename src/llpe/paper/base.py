@@ -1,17 +1,19 @@
-"""What all studies share: where things go, how much to spend, how progress is told, and what a study leaves behind.
+"""What all studies share: where files go, how much to spend, how progress is shown, and what a study writes.
 
-A study is a function from a :class:`Context` to the files it wrote. All it trains goes to run folders, so that a study
-that was stopped goes on where it was.
+A study is a config file in ``configs/`` and a runner: a function of its name, its settings and a :class:`Context` that
+returns the files it wrote. Everything it trains goes to run folders, so that a stopped study continues.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
 
 from llpe.data import DownloadError, NodeDataset, load_graph
 from llpe.files import replacing
@@ -19,6 +21,7 @@ from llpe.lab import resolve, run
 from llpe.lab.spaces import as_in_the_paper
 from llpe.report.collect import Run, load_run
 from llpe.report.figures import save_figure
+from llpe.report.grid import Grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,17 +32,8 @@ BUDGETS: dict[Budget, str] = {
     "standard": "the paper's graphs and splits, a budgeted search",
     "paper": "the paper's whole grid",
 }
-Item = TypeVar("Item")
-
-
-class Track(Protocol):
-    """Goes through the items of a study, telling how many are done and how long the others will take."""
-
-    def __call__(self, items: Sequence[Item], title: str, describe: Callable[[Item], str]) -> Iterator[Item]: ...
-
-
-def _untold(items: Sequence[Item], title: str, describe: Callable[[Item], str]) -> Iterator[Item]:
-    yield from items
+Settings = dict[str, Any]
+Track = Callable[[Sequence[Any], str, Callable[[Any], str]], Iterable[Any]]
 
 
 @dataclass(frozen=True)
@@ -52,8 +46,8 @@ class Context:
         out: where tables and figures go.
         workers: processes at a time; default one per core.
         data_root: where benchmarks are.
-        say: told, in a line, what is left out and why.
-        track: see :class:`Track`.
+        say: is told, in a line, what is left out and why.
+        track: goes through the items of a study; is given their title and how to describe one.
     """
 
     budget: Budget
@@ -62,37 +56,57 @@ class Context:
     workers: int | None = None
     data_root: Path | None = None
     say: Callable[[str], None] = lambda line: None
-    track: Track = _untold
+    track: Track = lambda items, title, describe: items
 
     def load(self, name: str) -> NodeDataset | None:
-        """A graph; None, with the reason said, where its files are not at hand."""
+        """A graph; None, and the reason is said, if its files are missing."""
         try:
             return load_graph(name, data_root=self.data_root)
         except DownloadError as error:
             self.say(f"{name} is left out: {error}")
             return None
 
+    def load_groups(self, study: str, groups: Sequence[Sequence[str]]) -> list[NodeDataset]:
+        """Of each group its first graph whose files are there; a group without one is left out."""
+        out = []
+        for names in groups:
+            dataset = next((found for name in names if (found := self.load(name)) is not None), None)
+            if dataset is not None and dataset.name in names[1:]:
+                self.say(f"{dataset.name} instead of {names[0]}.")
+            out += [] if dataset is None else [dataset]
+        if not out:
+            raise ValueError(f"{study} must have a graph, got no benchmark. Fetch one, or give its folder.")
+        return out
+
     def train(self, dataset: NodeDataset, raw: Mapping[str, Any]) -> Run:
-        """The run of one config on a loaded graph, resumed if it was begun; no search."""
+        """The run of one config on a loaded graph, resumed if it was started; no search."""
         fit = run(dataset, resolve(as_in_the_paper(raw)), root=self.runs, workers=self.workers)
         assert fit.run is not None
         return load_run(fit.run)
 
     def command(self, name: str) -> str:
-        """What is to be typed for the study of that name."""
+        """What to type for the study of that name."""
         return f"llpe reproduce {name} --budget {self.budget}"
 
-    def write_results(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Path:
-        """The numbers of the study ``name``, each row with the command that made it."""
-        return self.write_csv(name, [{**row, "command": self.command(name)} for row in rows])
+    def write(
+        self, name: str, rows: Sequence[Mapping[str, Any]], grids: Sequence[Grid], figures: Mapping[str, Figure]
+    ) -> list[Path]:
+        """The numbers of a study, each row with the command that made it; its tables; its figures, PNG and PDF."""
+        out = [
+            self.write_csv(name, [{**row, "command": self.command(name)} for row in rows]),
+            self.write_text(f"{name}.md", "\n\n".join(grid.markdown() for grid in grids)),
+            self.write_text(f"{name}.tex", "\n\n".join(grid.latex() for grid in grids)),
+        ]
+        for stem, figure in figures.items():
+            for path in (self.out / f"{stem}.png", self.out / f"{stem}.pdf"):
+                save_figure(figure, path)
+                out.append(path)
+        return out
 
     def write_csv(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Path:
         """``name``.csv with the keys of the first row as columns."""
-        file = io.StringIO()
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return self.write_text(f"{name}.csv", file.getvalue())
+        frame = pd.DataFrame(rows, columns=list(rows[0]), dtype=object)
+        return self.write_text(f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
 
     def write_text(self, name: str, text: str) -> Path:
         """A file of ``out``, all or nothing."""
@@ -100,14 +114,6 @@ class Context:
         with replacing(self.out / name) as partial:
             partial.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
         return self.out / name
-
-    def write_figure(self, name: str, figure: Figure) -> list[Path]:
-        """``name``.png and ``name``.pdf."""
-        self.out.mkdir(parents=True, exist_ok=True)
-        paths = [self.out / f"{name}{suffix}" for suffix in (".png", ".pdf")]
-        for path in paths:
-            save_figure(figure, path)
-        return paths
 
 
 @dataclass(frozen=True)
@@ -117,3 +123,39 @@ class Study:
     name: str
     title: str
     run: Callable[[Context], list[Path]]
+
+
+def settings_of(name: str, budget: Budget = "standard") -> Settings:
+    """The settings of a study: what all budgets share, changed by what its config says of this one.
+
+    Example:
+        >>> settings_of("sbm", "quick")["encodings"]["llpe"]
+        {'name': 'llpe', 'dim': 32, 'order': 256, 'l1': 0.0001}
+    """
+    config = tomllib.loads(files("llpe.paper").joinpath("configs", f"{name}.toml").read_text(encoding="utf-8"))
+    budgets = {each: config.pop(each) for each in BUDGETS}
+    return merge(config, budgets[budget])
+
+
+def merge(settings: Settings, changes: Settings) -> Settings:
+    """``settings`` with ``changes``, table by table; a list is replaced as a whole.
+
+    Example:
+        >>> merge({"a": {"b": 1, "c": [1, 2]}}, {"a": {"c": [3]}})
+        {'a': {'b': 1, 'c': [3]}}
+    """
+    out = dict(settings)
+    for key, value in changes.items():
+        out[key] = merge(out[key], value) if isinstance(value, dict) and key in out else value
+    return out
+
+
+def config_of(settings: Settings, dataset: str, encoding: Settings) -> Settings:
+    """The config of one run: a graph, an encoding, and what all runs of a study share."""
+    shared = {"model": settings["model"], "training": settings["training"], "splits": {"count": settings["splits"]}}
+    return {"dataset": dataset, "encoding": encoding, **shared}
+
+
+def remarks_of(settings: Settings) -> list[str]:
+    """Sentences on what is not as in the paper: in this budget, and in all."""
+    return [*settings.get("smaller", []), *settings.get("differs", [])]

@@ -4,15 +4,12 @@
 * ``intuition-llpe``: the same eigenvectors and the learned LLPE, both of the heterophilous one.
 
 The learned encoding has many columns; shown are its two principal components, which see no labels. How far the two
-classes are apart is also a number: the share of nodes that a line through the plane can tell apart. LLPE is trained
-with the middle one of the paper's penalties: without it a classifier finds the classes as well, but what the filters
-began with stays in all other directions, and of 2000 nodes the principal components show that instead.
+classes are apart is also a number: the share of nodes on the correct side of the best line through the plane.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,64 +17,41 @@ from torch import Tensor
 
 from llpe.data import NodeDataset
 from llpe.lab import RunFolder
-from llpe.paper.base import Budget, Context, Study
+from llpe.paper.base import Context, Settings, config_of
 from llpe.report.grid import Grid, percent
 from llpe.report.plots import Cloud, scatter_plot
 from llpe.spectrum import end_spectrum
 
-SPECS: dict[Budget, str] = {
-    "quick": "sbm:n=400,degree=10,homophily={}",
-    "standard": "sbm:n=2000,degree=10,homophily={}",
-    "paper": "sbm:n=2000,degree=10,homophily={}",
-}
-HOMOPHILOUS, HETEROPHILOUS = 0.9, 0.1  # at 1 and 0 there would be no edges between or within the classes
-CONFIG: dict[str, Any] = {
-    "encoding": {"name": "llpe", "dim": 16, "order": 64, "l1": 1e-4},
-    "model": {"name": "mlp", "hidden": 32},
-    "training": {"lr": 0.01, "weight_decay": 5e-4, "epochs": 500, "patience": 100},
-    "splits": {"count": 1},
-}
 
-
-def run(context: Context) -> list[Path]:
-    """Both figures, and a table of how well a line tells the classes apart."""
-    if context.budget == "quick":
-        context.say("400 nodes instead of 2000.")
-    spec = SPECS[context.budget]
-    same, differ = (context.load(spec.format(homophily)) for homophily in (HOMOPHILOUS, HETEROPHILOUS))
-    assert same is not None
-    assert differ is not None
-    low = ("eigenvector $u_2$", "eigenvector $u_3$")
-    first = [
-        _cloud(f"homophilous (h = {HOMOPHILOUS}), LPE", first_eigenvectors(same), same, *low),
-        _cloud(f"heterophilous (h = {HETEROPHILOUS}), LPE", first_eigenvectors(differ), differ, *low),
+def run(name: str, settings: Settings, context: Context) -> list[Path]:
+    """Both figures, and a table of how well a line separates the classes."""
+    same, differ = (settings["graph"].format(settings[kind]) for kind in ("homophilous", "heterophilous"))
+    alike, unlike = context.load_groups(name, [[same], [differ]])
+    learned = principal_components(learned_encoding(context, unlike, settings))
+    eigenvectors, components = ("eigenvector $u_2$", "eigenvector $u_3$"), ("component 1", "component 2")
+    where = f"heterophilous (h = {settings['heterophilous']})"
+    planes = [
+        (f"homophilous (h = {settings['homophilous']}), LPE", alike, first_eigenvectors(alike), eigenvectors),
+        (f"{where}, LPE", unlike, first_eigenvectors(unlike), eigenvectors),
+        (f"{where}, learned LLPE", unlike, learned, components),
     ]
-    learned = principal_components(learned_encoding(context, differ))
-    second = [
-        first[1],
-        _cloud(f"heterophilous (h = {HETEROPHILOUS}), learned LLPE", learned, differ, "component 1", "component 2"),
-    ]
-    clouds = [*first, second[1]]
-    shares = [told_apart(cloud.points, cloud.classes) for cloud in clouds]
+    clouds = [Cloud(title, points, dataset.data.y.numpy(), *axes) for title, dataset, points, axes in planes]
     grid = Grid(
         "Share of the nodes that the best line through the plane tells apart, in %",
         ["plane", "share"],
-        [[cloud.panel, percent(share)] for cloud, share in zip(clouds, shares, strict=True)],
-        [f"The graph is {differ.name}; 50 % is chance. LLPE was trained on 60 % of these nodes."],
+        [[cloud.panel, percent(separated(cloud.points, cloud.classes))] for cloud in clouds],
+        [f"The graph is {unlike.name}; 50 % is chance. LLPE was trained on 60 % of these nodes."],
     )
     rows = [
         {"plane": cloud.panel, "node": node, "class": int(cloud.classes[node]), "x": float(x), "y": float(y)}
         for cloud in clouds
         for node, (x, y) in enumerate(cloud.points)
     ]
-    names = ["class 0", "class 1"]
-    return [
-        context.write_results("intuition", rows),
-        context.write_text("intuition.md", grid.markdown()),
-        context.write_text("intuition.tex", grid.latex()),
-        *context.write_figure("intuition-lpe", scatter_plot(first, class_names=names)),
-        *context.write_figure("intuition-llpe", scatter_plot(second, class_names=names)),
-    ]
+    pairs = {f"{name}-lpe": clouds[:2], f"{name}-llpe": clouds[1:]}
+    classes = ["class 0", "class 1"]
+    return context.write(
+        name, rows, [grid], {stem: scatter_plot(pair, class_names=classes) for stem, pair in pairs.items()}
+    )
 
 
 def first_eigenvectors(dataset: NodeDataset) -> np.ndarray:
@@ -85,9 +59,9 @@ def first_eigenvectors(dataset: NodeDataset) -> np.ndarray:
     return end_spectrum(dataset.data, first=3).vectors[:, 1:3].numpy()
 
 
-def learned_encoding(context: Context, dataset: NodeDataset) -> Tensor:
+def learned_encoding(context: Context, dataset: NodeDataset, settings: Settings) -> Tensor:
     """LLPE as it is after training, shape (num_nodes, dim)."""
-    trained = context.train(dataset, {"dataset": dataset.name, **CONFIG})
+    trained = context.train(dataset, config_of(settings, dataset.name, settings["encoding"]))
     encoding = RunFolder.read(trained.path).load_classifier().encoding
     with torch.no_grad():
         return encoding(encoding.prepare(dataset.data))
@@ -107,11 +81,11 @@ def principal_components(encoding: Tensor) -> np.ndarray:
     return (centred @ directions[:2].T + 0.0).numpy()
 
 
-def told_apart(points: np.ndarray, classes: np.ndarray) -> float:
-    """The share of the points on the right side of the best line, over 180 directions and all offsets.
+def separated(points: np.ndarray, classes: np.ndarray) -> float:
+    """The share of the points on the correct side of the best line, over 180 directions and all offsets.
 
     Example:
-        >>> told_apart(np.array([[0.0, 0], [1, 0], [3, 0], [4, 0]]), np.array([0, 0, 1, 1]))
+        >>> separated(np.array([[0.0, 0], [1, 0], [3, 0], [4, 0]]), np.array([0, 0, 1, 1]))
         1.0
     """
     sign = np.where(classes == 1, 1, -1)
@@ -121,10 +95,3 @@ def told_apart(points: np.ndarray, classes: np.ndarray) -> float:
         gained = np.abs(2 * np.concatenate([[0], np.cumsum(sign[order])]) - sign.sum())
         best = max(best, int(gained.max()))
     return (len(classes) + best) / (2 * len(classes))
-
-
-def _cloud(panel: str, points: np.ndarray, dataset: NodeDataset, xlabel: str, ylabel: str) -> Cloud:
-    return Cloud(panel, points, dataset.data.y.numpy(), xlabel, ylabel)
-
-
-STUDIES = {"intuition": Study("intuition", "What LPE and LLPE see of block models", run)}

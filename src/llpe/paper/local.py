@@ -6,7 +6,6 @@ the tests of one node are not independent.
 
 NOTE[PAPER]: the paper says "quintiles". Quintiles of the nodes do not exist where more than a fifth of them are alike,
 as in Cora, where most nodes have a homophily of exactly 1; so our fifths are of the range, and have unequal sizes.
-NOTE[PAPER]: the paper's model is GT; ours is an MLP unless the budget is ``paper``.
 """
 
 from __future__ import annotations
@@ -14,29 +13,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from llpe.data import NodeDataset, make_splits
 from llpe.graph import local_homophily
 from llpe.lab.prediction import predict_graph
-from llpe.paper.base import Context, Study
+from llpe.paper.base import Context, Settings, config_of, remarks_of
 from llpe.report.collect import Run
 from llpe.report.grid import Grid
 from llpe.report.plots import Interval, interval_plot
 
 FIFTHS = ("0 – .2", ".2 – .4", ".4 – .6", ".6 – .8", ".8 – 1")
-HOMOPHILOUS = ("cora",)
-HETEROPHILOUS = ("amazon-ratings", "texas")  # the first at hand; of Tolokers a share of 78 % is right without a look
-DRAWS = 2000
-ENCODINGS: dict[str, dict[str, Any]] = {
-    "none": {"name": "none"},
-    "lpe-fk": {"name": "lpe-fk", "dim": 64, "k": 16},
-    "llpe": {"name": "llpe", "dim": 64, "order": 64},
-    "llpe-probes": {"name": "llpe-probes", "dim": 128, "probes": 64, "order": 16},
-}
-TRAINING: dict[str, Any] = {"lr": 0.01, "weight_decay": 5e-3}
 
 
 @dataclass(frozen=True)
@@ -51,54 +39,39 @@ class Group:
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return f"{100 * self.accuracy:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]"
 
-def run(context: Context) -> list[Path]:
-    """The figure of both graphs, a table and all numbers."""
-    quick, paper = context.budget == "quick", context.budget == "paper"
-    model = {"name": "gt", "hidden": 64} if paper else {"name": "mlp", "hidden": 64, "dropout": 0.5}
-    training = TRAINING | ({"epochs": 150, "patience": 30} if quick else {} if paper else {"patience": 100})
-    splits = 3 if quick else 10
-    remarks = ["One setting for all encodings instead of a search for each."]
-    remarks += [] if paper else ["An MLP instead of GT."]
-    remarks += ["3 splits instead of 10; at most 150 epochs."] if quick else []
-    datasets = [_first_loaded(context, names) for names in (HOMOPHILOUS, HETEROPHILOUS[-1 if quick else 0 :])]
-    if datasets[1] is not None and datasets[1].name != HETEROPHILOUS[0]:
-        remarks.append(f"{datasets[1].name} instead of {HETEROPHILOUS[0]} as the heterophilous graph.")
-    for remark in remarks:
-        context.say(remark)
-    cells = [(dataset, encoding) for dataset in datasets if dataset is not None for encoding in ENCODINGS]
-    if not cells:
-        raise ValueError("local-homophily must have a graph, got no benchmark. Fetch one, or give its folder.")
+
+def run(name: str, settings: Settings, context: Context) -> list[Path]:
+    """The figure of all graphs, a table and all numbers."""
+    datasets = context.load_groups(name, settings["graphs"])
+    cells = [(dataset, encoding) for dataset in datasets for encoding in settings["encodings"]]
     groups: list[Group] = []
     for dataset, encoding in context.track(cells, "Local homophily", lambda cell: f"{cell[0].name}, {cell[1]}"):
-        config = {"dataset": dataset.name, "encoding": ENCODINGS[encoding], "model": model, "training": training}
-        trained = context.train(dataset, config | {"splits": {"count": splits}})
-        groups += group_by_homophily(dataset, encoding, *tested_and_right(dataset, trained))
-    grid = _grid(groups, str(model["name"]).upper(), splits, remarks)
-    intervals = [
-        Interval(g.encoding, g.fifth, 100 * g.accuracy, 100 * g.low, 100 * g.high, g.dataset)
-        for g in (_with_count(group) for group in groups)
+        config = config_of(settings, dataset.name, settings["encodings"][encoding])
+        tested, right = tested_and_right(dataset, context.train(dataset, config))
+        groups += group_by_homophily(dataset, encoding, tested, right, draws=settings["draws"])
+    there = {dataset.name for dataset in datasets}
+    used = [(wanted, other) for wanted, *others in settings["graphs"] for other in others if other in there]
+    remarks = [
+        *remarks_of(settings),
+        *(f"{other} instead of {wanted} as the heterophilous graph." for wanted, other in used),
     ]
     figure = interval_plot(
-        intervals,
+        [
+            Interval(g.encoding, f"{g.fifth}\n({g.nodes})", 100 * g.accuracy, 100 * g.low, 100 * g.high, g.dataset)
+            for g in groups
+        ],
         xlabel="local homophily of a node (number of test nodes)",
         ylabel="test accuracy in %, 95 % interval",
-        strong=("llpe", "llpe-probes"),
+        strong=settings["strong"],
     )
-    return [
-        context.write_results("local-homophily", [vars(group) for group in groups]),
-        context.write_text("local-homophily.md", grid.markdown()),
-        context.write_text("local-homophily.tex", grid.latex()),
-        *context.write_figure("local-homophily", figure),
-    ]
-
-
-def _first_loaded(context: Context, names: Sequence[str]) -> NodeDataset | None:
-    return next((dataset for name in names if (dataset := context.load(name)) is not None), None)
+    return context.write(name, [vars(group) for group in groups], [_grid(groups, settings, remarks)], {name: figure})
 
 
 def tested_and_right(dataset: NodeDataset, run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """How often each node was tested, and how often it was classified rightly, shape (num_nodes,) each."""
+    """How often each node was tested, and how often it was classified correctly, shape (num_nodes,) each."""
     options = run.config["splits"]
     splits = make_splits(dataset, options["kind"], count=options["count"], seed=options["seed"])
     y = dataset.data.y.numpy()
@@ -111,7 +84,9 @@ def tested_and_right(dataset: NodeDataset, run: Run) -> tuple[np.ndarray, np.nda
     return tested, right
 
 
-def group_by_homophily(dataset: NodeDataset, encoding: str, tested: np.ndarray, right: np.ndarray) -> list[Group]:
+def group_by_homophily(
+    dataset: NodeDataset, encoding: str, tested: np.ndarray, right: np.ndarray, *, draws: int
+) -> list[Group]:
     """The fifths that have test nodes; nodes without a labelled neighbour are in none."""
     share = local_homophily(dataset.data.edge_index, dataset.data.y).numpy()
     fifth = np.where(np.isnan(share), -1, np.minimum(np.nan_to_num(share) * 5 + 1e-9, 4)).astype(int)
@@ -119,17 +94,17 @@ def group_by_homophily(dataset: NodeDataset, encoding: str, tested: np.ndarray, 
     for index, name in enumerate(FIFTHS):
         nodes = np.flatnonzero((fifth == index) & (tested > 0))
         if nodes.size:
-            low, high = bootstrap(right[nodes], tested[nodes])
+            low, high = bootstrap(right[nodes], tested[nodes], draws=draws)
             accuracy = float(right[nodes].sum() / tested[nodes].sum())
             groups.append(Group(dataset.name, encoding, name, int(nodes.size), accuracy, low, high))
     return groups
 
 
-def bootstrap(right: np.ndarray, tested: np.ndarray, *, draws: int = DRAWS, seed: int = 0) -> tuple[float, float]:
-    """The 95 % interval of Σ right / Σ tested when nodes are drawn anew with replacement.
+def bootstrap(right: np.ndarray, tested: np.ndarray, *, draws: int, seed: int = 0) -> tuple[float, float]:
+    """The 95 % interval of Σ right / Σ tested when nodes are drawn with replacement.
 
     Example:
-        >>> bootstrap(np.array([1, 1, 1]), np.array([1, 1, 1]))
+        >>> bootstrap(np.array([1, 1, 1]), np.array([1, 1, 1]), draws=10)
         (1.0, 1.0)
     """
     rng = np.random.default_rng(seed)
@@ -141,22 +116,11 @@ def bootstrap(right: np.ndarray, tested: np.ndarray, *, draws: int = DRAWS, seed
     return float(low), float(high)
 
 
-def _with_count(group: Group) -> Group:
-    return Group(**{**vars(group), "fifth": f"{group.fifth}\n({group.nodes})"})
-
-
-def _grid(groups: Sequence[Group], model: str, splits: int, remarks: Sequence[str]) -> Grid:
-    placed = {(group.dataset, group.encoding, group.fifth): group for group in groups}
-    rows = []
-    for dataset, encoding in dict.fromkeys((group.dataset, group.encoding) for group in groups):
-        cells = [placed.get((dataset, encoding, fifth)) for fifth in FIFTHS]
-        rows.append([f"{dataset}, {encoding}", *(_text(cell) for cell in cells)])
+def _grid(groups: Sequence[Group], settings: Settings, remarks: Sequence[str]) -> Grid:
+    rows: dict[str, dict[str, str]] = {}
+    for group in groups:
+        rows.setdefault(f"{group.dataset}, {group.encoding}", {})[group.fifth] = str(group)
+    model, splits = settings["model"]["name"].upper(), settings["splits"]
     title = f"{model}: test accuracy in % by local homophily [95 % bootstrap interval over nodes], {splits} splits"
-    return Grid(title, ["graph, encoding", *FIFTHS], rows, remarks)
-
-
-def _text(group: Group | None) -> str:
-    return "–" if group is None else f"{100 * group.accuracy:.1f} [{100 * group.low:.1f}, {100 * group.high:.1f}]"
-
-
-STUDIES = {"local-homophily": Study("local-homophily", "Accuracy by local homophily", run)}
+    lines = [[name, *(cells.get(fifth, "–") for fifth in FIFTHS)] for name, cells in rows.items()]
+    return Grid(title, ["graph, encoding", *FIFTHS], lines, remarks)

@@ -1,8 +1,9 @@
-"""One measurement of time and memory, in a process of its own: ``python -m llpe.paper.measuring FILE METHOD K``.
+"""One measurement of time and memory, in a process of its own: ``python -m llpe.paper.measuring FILE WORK``.
 
-FILE is the adjacency of a graph, METHOD is ``first`` (K eigenpairs), ``both`` (K from each end) or ``probes``. The
-process prints a line when it is ready, and then one of JSON: ``seconds``, the least of up to three, and ``bytes``, the
-peak of its memory beyond what it held when all was imported, the graph was read and a small graph had been solved.
+FILE is the adjacency of a graph. WORK is JSON: the options of ``end_spectrum``, e.g. ``{"first": 8}``, or those of
+``probe_features``, e.g. ``{"probes": 32, "order": 64}``. The process prints a line when it is ready, and then one of
+JSON: ``seconds``, the least of up to three, and ``bytes``, its peak memory beyond what it held when everything was
+imported, the graph was read and a small graph had been solved.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import scipy.sparse as sp
 
@@ -23,47 +25,47 @@ from llpe.memory import forget_peak, peak_memory
 from llpe.probes import probe_features
 from llpe.spectrum import end_spectrum
 
-METHODS = ("first", "both", "probes")
-ORDER, PROBES = 64, 32
 READY = "ready"
 REPEATS, SHORT = 3, 5.0  # what is short is done three times, and the least counts: other programs only add
+Work = dict[str, Any]
 
 
-def solve(graph: Graph, method: str, k: int) -> None:
+def solve(graph: Graph, work: Work) -> None:
     """The work that is measured, from the graph to eigenvectors or features; nothing comes from the cache."""
-    if method == "probes":
-        probe_features(graph, order=ORDER, probes=PROBES)
+    if "probes" in work:
+        probe_features(graph, **work)
     else:
-        end_spectrum(graph, first=k, last=k if method == "both" else 0, cache=False)
+        end_spectrum(graph, **work, cache=False)
 
 
-def measure(file: Path, method: str, k: int) -> dict[str, float]:
+def measure(file: Path, work: Work) -> dict[str, float]:
     """Seconds and bytes of :func:`solve` in this process, which should not have done anything big before."""
-    solve(Graph.from_data(sbm(1000)), method, 2)  # libraries load and threads start now
+    small = work if "probes" in work else dict.fromkeys(work, 2)
+    solve(Graph.from_data(sbm(1000)), small)  # libraries load and threads start now
     graph = Graph(sp.csr_array(sp.load_npz(file)))
     forget_peak()
     print(READY, flush=True)
     before = peak_memory()
-    seconds = [_seconds(graph, method, k)]
+    seconds = [_seconds(graph, work)]
     most = peak_memory() - before
     while len(seconds) < REPEATS and sum(seconds) < SHORT:
-        seconds.append(_seconds(graph, method, k))
+        seconds.append(_seconds(graph, work))
     return {"seconds": min(seconds), "bytes": most}
 
 
-def _seconds(graph: Graph, method: str, k: int) -> float:
-    fresh = Graph(graph.adjacency)  # knows nothing of itself from the time before
+def _seconds(graph: Graph, work: Work) -> float:
+    fresh = Graph(graph.adjacency)  # has nothing stored from the time before
     start = time.perf_counter()
-    solve(fresh, method, k)
+    solve(fresh, work)
     return time.perf_counter() - start
 
 
-def measure_apart(file: Path, method: str, k: int, *, limit: float) -> dict[str, float] | str:
-    """The same in a new process, or in words why there is nothing: it took more than ``limit`` seconds, or it failed.
+def measure_apart(file: Path, work: Work, *, limit: float) -> dict[str, float] | str:
+    """The same in a new process, or in words why there is no result: it took more than ``limit`` seconds, or failed.
 
-    The seconds begin when the process is ready to solve.
+    The seconds count from when the process is ready to solve.
     """
-    command = [sys.executable, "-m", "llpe.paper.measuring", str(file), method, str(k)]
+    command = [sys.executable, "-m", "llpe.paper.measuring", str(file), json.dumps(work)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -82,9 +84,9 @@ def measure_apart(file: Path, method: str, k: int, *, limit: float) -> dict[str,
     return result
 
 
-def write_graph(path: Path, n: int, seed: int) -> None:
+def write_graph(path: Path, n: int, *, degree: float, homophily: float, seed: int) -> None:
     """Keeps the adjacency of a block model, so that the measuring process need not make it."""
-    graph = Graph.from_data(sbm(n, degree=10, homophily=0.8, seed=seed))
+    graph = Graph.from_data(sbm(n, degree=degree, homophily=homophily, seed=seed))
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as partial, partial.open("wb") as file:
         sp.save_npz(file, graph.adjacency, compressed=False)
@@ -100,4 +102,4 @@ def processor() -> str:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))))
+    print(json.dumps(measure(Path(sys.argv[1]), json.loads(sys.argv[2]))))

@@ -15,46 +15,38 @@ from llpe.data import NodeDataset
 from llpe.lab import SearchConfig, search
 from llpe.lab.spaces import PRESETS
 from llpe.paper import tables
-from llpe.paper.base import Context, Study
+from llpe.paper.base import Context, Settings, merge
 from llpe.paper.published import Cell, paper_numbers
 from llpe.report.collect import load_run
 from llpe.report.grid import Grid
 from llpe.report.paired import signed_rank
 
-ENCODINGS = ("llpe-minmax", "llpe")
-MODELS = ("mlp", "sage")
 
-
-def run(context: Context) -> list[Path]:
-    """Every graph, model and form of LLPE, searched with both presets."""
-    names, models = (("texas",), MODELS[:1]) if context.budget == "quick" else (("texas", "cornell", "cora"), MODELS)
-    if context.budget == "quick":
-        context.say("Texas with an MLP instead of Texas, Cornell and Cora with MLP and SAGE; 2 trials and 3 splits.")
-    data = {name: dataset for name in names if (dataset := context.load(name)) is not None}
-    if not data:
-        raise ValueError("presets must have a graph, got no benchmark. Fetch one, or give its folder.")
-    cells = [Cell(name, model, encoding) for name in data for model in models for encoding in ENCODINGS]
+def run(name: str, settings: Settings, context: Context) -> list[Path]:
+    """Every graph, model and form of LLPE, searched with both presets; ``config`` changes what all of them share."""
+    data = {dataset.name: dataset for dataset in context.load_groups(name, settings["graphs"])}
+    cells = [
+        Cell(graph, model, each) for graph in data for model in settings["models"] for each in settings["encodings"]
+    ]
     rows: list[dict[str, Any]] = []
     for cell in context.track(cells, "Presets", str):
-        rows += [row for preset in PRESETS for row in _searched(cell, data[cell.dataset], preset, context)]
-    grid = _grid(rows)
-    return [
-        context.write_results("presets", rows),
-        context.write_text("presets.md", grid.markdown()),
-        context.write_text("presets.tex", grid.latex()),
-    ]
+        for preset in PRESETS:
+            rows += _searched(cell, data[cell.dataset], preset, settings.get("config", {}), context)
+    return context.write(name, rows, [_grid(rows)], {})
 
 
-def _searched(cell: Cell, dataset: NodeDataset, preset: str, context: Context) -> Iterator[dict[str, Any]]:
+def _searched(
+    cell: Cell, dataset: NodeDataset, preset: str, changes: Settings, context: Context
+) -> Iterator[dict[str, Any]]:
     """The splits of the setting that was best on validation."""
     plan, splits = tables.plan_of(context.budget, dataset.num_nodes, cell)
     if preset != "paper":
         plan = SearchConfig(method=plan.method, trials=plan.trials, preset="authors")
-    raw = tables.config_of(cell, splits)
+    raw = merge(tables.config_of(cell, splits), changes)
     found = search(dataset, raw, plan, root=context.runs, workers=context.workers)
-    names = {"dataset": cell.dataset, "model": cell.model, "encoding": cell.encoding, "preset": preset}
     for report in load_run(found.run).reports:
-        yield names | {"split": report["split"]} | {part: round(100 * report[part], 4) for part in ("val", "test")}
+        scores = {part: round(100 * report[part], 4) for part in ("val", "test")}
+        yield vars(cell) | {"preset": preset, "split": report["split"]} | scores
 
 
 def _grid(rows: list[dict[str, Any]]) -> Grid:
@@ -72,6 +64,3 @@ def _grid(rows: list[dict[str, Any]]) -> Grid:
     header = ["cell", "paper's protocol", "authors' settings", "gain", "p", "published"]
     remark = "p: Wilcoxon's signed-rank test over the splits, two-sided, not corrected for the number of tests."
     return Grid("LLPE searched in two spaces: test accuracy in %", header, lines, [remark])
-
-
-STUDIES = {"presets": Study("presets", "The paper's protocol against the authors' settings", run)}

@@ -4,165 +4,90 @@ LLPE adds the eigenvectors of each filter up, so the sign of each matters, and a
 spectra a seed decides: u has the sign of u·g for a Gaussian g. Eigenvectors are orthonormal, so the signs are
 independent fair coins, and inside a repeated eigenvalue the basis is a uniformly random one. Min-max scaling maps −u to
 the negative of what it maps u to, so a draw multiplies the columns of the published form by random signs. The seed of
-the encoding decides nothing else: all that is learned starts from the seed of the training.
+the encoding decides nothing else: everything learned starts from the seed of the training.
 
 Four arms, each of several draws over the same splits:
 
 * ``llpe-minmax``, as published, with other signs;
 * ``llpe``, one direction for each eigenspace: independent of the solver, but other seeds give other directions;
 * ``llpe-probes``, with other probes;
-* ``llpe-minmax, other start``: signs as they are, other initial weights. What any training shows.
+* ``llpe-minmax, other start``: the same signs, other initial weights. This much any training varies.
 """
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from llpe.paper.base import Context, Study
-from llpe.report.collect import Run
+import pandas as pd
+
+from llpe.paper.base import Context, Settings, config_of, merge, remarks_of
 from llpe.report.grid import Grid
 from llpe.report.plots import Point, line_plot
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SIGNS, START = "llpe-minmax", "llpe-minmax, other start"
-ARMS: dict[str, dict[str, Any]] = {
-    SIGNS: {"name": "llpe-minmax", "dim": 64, "order": 64},
-    "llpe": {"name": "llpe", "dim": 64, "order": 64},
-    "llpe-probes": {"name": "llpe-probes", "dim": 64, "order": 64, "probes": 32},
-    START: {"name": "llpe-minmax", "dim": 64, "order": 64},
-}
-MODEL: dict[str, Any] = {"name": "mlp", "hidden": 64, "dropout": 0.2}
-TRAINING: dict[str, Any] = {"lr": 0.01, "weight_decay": 5e-3}
 FAR = 1000  # between the training seeds of two draws: a split adds its number
+COLUMNS = ["mean", "worst draw", "best draw", "std over draws", "std over splits"]
 
 
-@dataclass(frozen=True)
-class Spread:
-    """What the draws of one arm on one graph did.
-
-    Attributes:
-        scores: for each draw the test accuracy of each split.
-        mean: of all.
-        over_draws: standard deviation, over draws, of the mean over splits.
-        over_splits: standard deviation, over splits, of the mean over draws.
-        lowest, highest: mean over splits of the worst and of the best draw.
-    """
-
-    dataset: str
-    arm: str
-    scores: tuple[tuple[float, ...], ...]
-
-    @property
-    def by_draw(self) -> list[float]:
-        return [statistics.fmean(draw) for draw in self.scores]
-
-    @property
-    def mean(self) -> float:
-        return statistics.fmean(self.by_draw)
-
-    @property
-    def over_draws(self) -> float:
-        return statistics.stdev(self.by_draw)
-
-    @property
-    def over_splits(self) -> float:
-        return statistics.stdev(statistics.fmean(split) for split in zip(*self.scores, strict=True))
-
-    @property
-    def lowest(self) -> float:
-        return min(self.by_draw)
-
-    @property
-    def highest(self) -> float:
-        return max(self.by_draw)
-
-
-def run(context: Context) -> list[Path]:
+def run(name: str, settings: Settings, context: Context) -> list[Path]:
     """All draws of all arms on all graphs."""
-    quick = context.budget == "quick"
-    names = ("sbm:n=400,homophily=0.1", "texas") if quick else ("texas", "cora")
-    draws, splits = (4, 5) if quick else (10, 10)
-    training = TRAINING | ({"epochs": 200, "patience": 30} if quick else {"epochs": 1000, "patience": 100})
-    remarks = ["One setting for all arms, no search."]
-    if quick:
-        remarks.append("A block model and Texas instead of Texas and Cora; 4 draws and 5 splits instead of 10 and 10.")
-    for remark in remarks:
-        context.say(remark)
-    datasets = [dataset for name in names if (dataset := context.load(name)) is not None]
-    if not datasets:
-        raise ValueError("signs must have a graph, got no benchmark. Fetch one, or give its folder.")
-    cells = [(dataset, arm, draw) for dataset in datasets for arm in ARMS for draw in range(draws)]
-    runs: dict[tuple[str, str], list[Run]] = {}
+    datasets = context.load_groups(name, settings["graphs"])
+    cells = [(data, arm, draw) for data in datasets for arm in settings["arms"] for draw in range(settings["draws"])]
+    rows = []
     for dataset, arm, draw in context.track(cells, "Signs", lambda cell: f"{cell[0].name}, {cell[1]}, draw {cell[2]}"):
-        config = config_of_draw(dataset.name, arm, draw, training, splits)
-        runs.setdefault((dataset.name, arm), []).append(context.train(dataset, config))
-    spreads = [Spread(name, arm, tuple(run.scores for run in each)) for (name, arm), each in runs.items()]
-    grid = _grid(spreads, draws, splits, remarks)
-    return [
-        context.write_results("signs", _rows(spreads)),
-        context.write_text("signs.md", grid.markdown()),
-        context.write_text("signs.tex", grid.latex()),
-        *context.write_figure("signs", _figure(spreads)),
-    ]
+        trained = context.train(dataset, config_of_draw(dataset.name, arm, draw, settings))
+        names = {"dataset": dataset.name, "arm": arm, "draw": draw}
+        rows += [names | {"split": split, "test": score} for split, score in enumerate(trained.scores)]
+    frame = pd.DataFrame(rows)
+    spread = spread_of(frame)
+    lines = [[f"{graph}, {arm}", *(f"{100 * each:.2f}" for each in row)] for (graph, arm), *row in spread.itertuples()]
+    title = (
+        f"Signs of eigenvectors: test accuracy in % of an MLP, {settings['draws']} draws over the same "
+        f"{settings['splits']} splits"
+    )
+    grid = Grid(title, ["graph, arm", *COLUMNS], lines, [*remarks_of(settings), summary(spread)])
+    return context.write(name, rows, [grid], {name: _figure(frame)})
 
 
-def config_of_draw(dataset: str, arm: str, draw: int, training: dict[str, Any], splits: int) -> dict[str, Any]:
+def config_of_draw(dataset: str, arm: str, draw: int, settings: Settings) -> Settings:
     """The config of one draw: another seed of the encoding, or of the training."""
     seeds = (0, FAR * draw) if arm == START else (draw, 0)
-    return {
-        "dataset": dataset,
-        "encoding": ARMS[arm] | {"seed": seeds[0]},
-        "model": MODEL,
-        "training": training | {"seed": seeds[1]},
-        "splits": {"count": splits},
-    }
+    config = config_of(settings, dataset, settings["arms"][arm] | {"seed": seeds[0]})
+    return merge(config, {"training": {"seed": seeds[1]}})
 
 
-def _rows(spreads: Sequence[Spread]) -> list[dict[str, Any]]:
-    return [
-        {"dataset": spread.dataset, "arm": spread.arm, "draw": draw, "split": split, "test": score}
-        for spread in spreads
-        for draw, scores in enumerate(spread.scores)
-        for split, score in enumerate(scores)
-    ]
+def _means(frame: pd.DataFrame, unit: str) -> pd.core.groupby.SeriesGroupBy:
+    """The mean score of each ``draw`` or ``split``, grouped by graph and arm."""
+    means = frame.groupby(["dataset", "arm", unit], sort=False)["test"].mean()
+    return means.groupby(["dataset", "arm"], sort=False)
 
 
-def _grid(spreads: Sequence[Spread], draws: int, splits: int, remarks: Sequence[str]) -> Grid:
-    header = ["graph, arm", "mean", "worst draw", "best draw", "std over draws", "std over splits"]
-    rows = []
-    for each in spreads:
-        numbers = (each.mean, each.lowest, each.highest, each.over_draws, each.over_splits)
-        rows.append([f"{each.dataset}, {each.arm}", *(f"{100 * number:.2f}" for number in numbers)])
-    title = f"Signs of eigenvectors: test accuracy in % of an MLP, {draws} draws over the same {splits} splits"
-    return Grid(title, header, rows, [*remarks, _reading(spreads)])
+def spread_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """For each graph and arm: mean, worst and best draw, and standard deviations over draws and over splits."""
+    draws, splits = _means(frame, "draw"), _means(frame, "split")
+    columns = (draws.mean(), draws.min(), draws.max(), draws.std(), splits.std())
+    return pd.concat(columns, axis=1, keys=COLUMNS)
 
 
-def _reading(spreads: Sequence[Spread]) -> str:
+def summary(spread: pd.DataFrame) -> str:
     """Whether other signs move LLPE as published more than other initial weights do."""
-    moved = {(each.dataset, each.arm): f"{100 * each.over_draws:.1f}" for each in spreads}
-    datasets = dict.fromkeys(each.dataset for each in spreads)
-    listed = "; ".join(f"{name} {moved[name, SIGNS]} and {moved[name, START]}" for name in datasets)
+    moved = (100 * spread["std over draws"]).unstack("arm", sort=False)
+    listed = "; ".join(f"{name} {row[SIGNS]:.1f} and {row[START]:.1f}" for name, row in moved.iterrows())
     return (
         "LLPE as published, standard deviation over draws, in points, of other signs and of other initial weights with "
         f"the same signs: {listed}. Only what the first exceeds the second by is the signs'."
     )
 
 
-def _figure(spreads: Sequence[Spread]) -> Any:
+def _figure(frame: pd.DataFrame) -> Figure:
     points = [
-        Point(spread.arm, float(rank), 100 * score, None, spread.dataset)
-        for spread in spreads
-        for rank, score in enumerate(sorted(spread.by_draw), start=1)
+        Point(arm, float(rank), 100 * score, None, graph)
+        for (graph, arm), means in _means(frame, "draw")
+        for rank, score in enumerate(sorted(means), start=1)
     ]
-    return line_plot(
-        points,
-        xlabel="draw, from the worst to the best",
-        ylabel="test accuracy in %, mean over splits",
-        strong=(SIGNS,),
-    )
-
-
-STUDIES = {"signs": Study("signs", "How much the arbitrary signs of eigenvectors matter", run)}
+    xlabel, ylabel = "draw, from the worst to the best", "test accuracy in %, mean over splits"
+    return line_plot(points, xlabel=xlabel, ylabel=ylabel, strong=(SIGNS,))

@@ -1,11 +1,12 @@
 """What eigenpairs cost: seconds and memory of the first k, and of the first and last k, as graphs grow.
 
-The paper's figures of time and space on block models of up to 100 000 nodes, with the features of random probes beside
-them: those need no eigenvector and see the whole spectrum. Both studies read the same measurements. Each measurement is
-made in a process of its own, which is ended when it takes too long; the longer ones of that kind are then left out.
+The paper's figures of time and space on block models, with the features of random probes beside them: those need no
+eigenvector and see the whole spectrum. Both studies read the same measurements. Each measurement is made in a process
+of its own, which is ended when it takes too long; larger graphs are then left out. Settings:
 
-NOTE[PAPER]: the paper does not give the degree or homophily of these block models. Ours: degree 10, as in its accuracy
-experiment, and homophily 0.8 (with homophily 0 the graph would be bipartite and its spectrum symmetric).
+    sizes, graphs, counts, limit   nodes, graphs of each size, the k, seconds that a measurement may take
+    graph, probes                  options of the block model and of the probes
+    quantity, scale, unit, axis, remarks   the number of a measurement that is shown, and how
 """
 
 from __future__ import annotations
@@ -15,42 +16,24 @@ import os
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from llpe.files import replacing
-from llpe.paper.base import Budget, Context, Study
-from llpe.paper.measuring import METHODS, ORDER, PROBES, measure_apart, processor, write_graph
+from llpe.paper.base import Context, Settings
+from llpe.paper.measuring import measure_apart, processor, write_graph
 from llpe.report.grid import Grid
 from llpe.report.plots import Point, line_plot
 from llpe.report.ticks import plain_log_ticks
 
 PANELS = {"first": "first k eigenpairs", "both": "first and last k eigenpairs"}
-PROBE_LINE = f"probes ({PROBES}, order {ORDER})"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a budget pays for; ``graphs`` is how many of each size, ``limit`` the seconds a measurement may take."""
-
-    sizes: tuple[int, ...]
-    counts: tuple[int, ...]
-    graphs: int
-    limit: float
-
-
-SIZES = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
-PLANS: dict[Budget, Plan] = {
-    "quick": Plan((1000, 2000, 5000), (8, 32, 128), graphs=1, limit=120),
-    "standard": Plan(SIZES, (8, 32, 128), graphs=3, limit=600),
-    "paper": Plan(SIZES, (8, 32, 128, 512), graphs=5, limit=7200),
-}
+Row = dict[str, Any]
+Measure = Callable[..., dict[str, float] | str]
 
 
 @dataclass(frozen=True)
 class Case:
-    """One measurement: ``method`` as in :mod:`llpe.paper.measuring`, on the graph of ``n`` nodes of that seed."""
+    """One measurement: ``method`` is ``first``, ``both`` or ``probes``; ``seed`` that of the graph of ``n`` nodes."""
 
     method: str
     k: int
@@ -62,39 +45,37 @@ class Case:
         return f"{what}, n = {self.n}, graph {self.seed + 1}"
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """What one of the studies shows of a measurement: ``key`` in it, and how many of its units make one of ours."""
-
-    name: str
-    key: str
-    unit: str
-    scale: float
-    title: str
-
-
-QUANTITIES = (
-    Quantity("solver-time", "seconds", "s", 1.0, "Time to find eigenpairs of block models"),
-    Quantity("solver-memory", "bytes", "MB", 1e6, "Memory to find eigenpairs of block models"),
-)
+def run(name: str, settings: Settings, context: Context, *, measure: Measure = measure_apart) -> list[Path]:
+    """Measures what is not measured yet, and writes table and figure of one quantity."""
+    found = measure_all(settings, context, measure)
+    rows = [_row(settings, found, method, k, n) for method, k in _lines(settings) for n in settings["sizes"]]
+    probes = f"probes ({settings['probes']['probes']}, order {settings['probes']['order']})"
+    points = _points(rows, probes, settings["unit"])
+    figure = line_plot(points, xlabel="nodes n", ylabel=settings["axis"], strong={probes}, log="xy")
+    plain_log_ticks(figure, settings["sizes"], y=True)
+    return context.write(name, rows, [_grid(settings, rows, probes, list(found.values()))], {name: figure})
 
 
-def cases(plan: Plan) -> list[Case]:
-    """All measurements of a plan, small graphs first."""
-    lines = [(method, k) for method in PANELS for k in plan.counts] + [("probes", 0)]
-    return [Case(method, k, n, seed) for n in plan.sizes for seed in range(plan.graphs) for method, k in lines]
+def cases(settings: Settings) -> list[Case]:
+    """All measurements, small graphs first."""
+    seeds = range(settings["graphs"])
+    return [Case(method, k, n, seed) for n in settings["sizes"] for seed in seeds for method, k in _lines(settings)]
 
 
-def measure_all(context: Context, plan: Plan) -> dict[Case, dict[str, Any]]:
-    """The measurements that could be made; of the others it is said why not."""
-    found: dict[Case, dict[str, Any]] = {}
+def _lines(settings: Settings) -> list[tuple[str, int]]:
+    return [*((method, k) for method in PANELS for k in settings["counts"]), ("probes", 0)]
+
+
+def measure_all(settings: Settings, context: Context, measure: Measure) -> dict[Case, Row]:
+    """The measurements that could be made; for the others the reason is said."""
+    found: dict[Case, Row] = {}
     given_up: dict[tuple[str, int], int] = {}
-    for case in context.track(cases(plan), "measuring", str):
+    for case in context.track(cases(settings), "measuring", str):
         smaller = given_up.get((case.method, case.k))
         if smaller is not None and smaller < case.n:
             context.say(f"{case} is left out, as n = {smaller} was.")
             continue
-        result = _measure(context.runs / "solving", case, plan.limit)
+        result = _measure(context.runs / "solving", case, settings, measure)
         if "reason" in result:
             context.say(f"{case} is left out: it {result['reason']}.")
             given_up.setdefault((case.method, case.k), case.n)
@@ -103,107 +84,78 @@ def measure_all(context: Context, plan: Plan) -> dict[Case, dict[str, Any]]:
     return found
 
 
-def _measure(folder: Path, case: Case, limit: float) -> dict[str, Any]:
-    """A measurement, from its file where it was made before; one that took too long is made again with more time."""
+def _measure(folder: Path, case: Case, settings: Settings, measure: Measure) -> Row:
+    """A measurement, from its file if it was made before; one that took too long is repeated with more time."""
+    limit = settings["limit"]
     file = folder / f"{case.method}-k{case.k}-n{case.n}-seed{case.seed}.json"
     if file.exists():
-        kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        kept: Row = json.loads(file.read_text(encoding="utf-8"))
         if "reason" not in kept or kept["limit"] >= limit:
             return kept
     graph = folder / f"sbm-n{case.n}-seed{case.seed}.npz"
     if not graph.exists():
-        write_graph(graph, case.n, case.seed)
-    result = measure_apart(graph, case.method, case.k, limit=limit)
+        write_graph(graph, case.n, **settings["graph"], seed=case.seed)
+    work = {"first": {"first": case.k}, "both": {"first": case.k, "last": case.k}, "probes": settings["probes"]}
+    result = measure(graph, work[case.method], limit=limit)
     if isinstance(result, str):
         report = {**asdict(case), "reason": result, "limit": limit}
     else:
         report = {**asdict(case), **result, "cores": _cores(), "processor": processor()}
     if not str(report.get("reason", "")).startswith("failed"):
-        with replacing(file) as partial_file:
-            partial_file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        with replacing(file) as partial:
+            partial.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return report
 
 
-def reproduce(quantity: Quantity, context: Context) -> list[Path]:
-    """Measures what is not measured yet, and writes table and figure of one quantity."""
-    plan = PLANS[context.budget]
-    found = measure_all(context, plan)
-    rows = [_row(quantity, plan, found, method, k, n) for method, k, n in _lines(plan)]
-    grid = _grid(quantity, plan, rows, list(found.values()))
-    figure = line_plot(
-        _points(quantity, rows),
-        xlabel="nodes n",
-        ylabel=f"{'time' if quantity.unit == 's' else 'peak memory'} in {quantity.unit}",
-        strong={PROBE_LINE},
-        log="xy",
-    )
-    plain_log_ticks(figure, plan.sizes, y=True)
-    return [
-        context.write_results(quantity.name, rows),
-        context.write_text(f"{quantity.name}.md", grid.markdown()),
-        context.write_text(f"{quantity.name}.tex", grid.latex()),
-        *context.write_figure(quantity.name, figure),
-    ]
-
-
-def _lines(plan: Plan) -> list[tuple[str, int, int]]:
-    unique = dict.fromkeys((case.method, case.k, case.n) for case in cases(plan))
-    return sorted(unique, key=lambda line: (METHODS.index(line[0]), line[1], line[2]))
-
-
-def _row(
-    quantity: Quantity, plan: Plan, found: dict[Case, dict[str, Any]], method: str, k: int, n: int
-) -> dict[str, Any]:
+def _row(settings: Settings, found: dict[Case, Row], method: str, k: int, n: int) -> Row:
     """Mean and deviation over the graphs of one size; empty where nothing was measured."""
-    made = [Case(method, k, n, seed) for seed in range(plan.graphs)]
-    values = [found[case][quantity.key] / quantity.scale for case in made if case in found]
+    made = [Case(method, k, n, seed) for seed in range(settings["graphs"])]
+    values = [found[case][settings["quantity"]] / settings["scale"] for case in made if case in found]
     return {
         "method": method,
         "k": "" if method == "probes" else k,
         "n": n,
-        quantity.unit: statistics.fmean(values) if values else "",
+        settings["unit"]: statistics.fmean(values) if values else "",
         "std": statistics.stdev(values) if len(values) > 1 else "",
         "graphs": len(values),
     }
 
 
-def _points(quantity: Quantity, rows: Sequence[dict[str, Any]]) -> list[Point]:
+def _points(rows: Sequence[Row], probes: str, unit: str) -> list[Point]:
     points = []
     for panel in PANELS:
         for row in rows:
-            if row["method"] in (panel, "probes") and row[quantity.unit] != "":
-                series = PROBE_LINE if row["method"] == "probes" else f"k = {row['k']}"
-                error = None if row["std"] == "" else row["std"]
-                points.append(Point(series, row["n"], row[quantity.unit], error, PANELS[panel]))
+            if row["method"] in (panel, "probes") and row[unit] != "":
+                series = probes if row["method"] == "probes" else f"k = {row['k']}"
+                error = row["std"] if row["graphs"] > 1 else None
+                points.append(Point(series, row["n"], row[unit], error, PANELS[panel]))
     return points
 
 
-def _grid(quantity: Quantity, plan: Plan, rows: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> Grid:
+def _grid(settings: Settings, rows: Sequence[Row], probes: str, found: Sequence[Row]) -> Grid:
     lines: dict[str, list[str]] = {}
+    unit, graph, number = settings["unit"], settings["graph"], settings["graphs"]
     for row in rows:
-        name = PROBE_LINE if row["method"] == "probes" else f"{PANELS[row['method']]}, k = {row['k']}"
-        lines.setdefault(name, []).append(_text(row[quantity.unit], row["std"]))
-    graphs = "one graph" if plan.graphs == 1 else f"mean ± standard deviation over {plan.graphs} graphs"
+        name = probes if row["method"] == "probes" else f"{PANELS[row['method']]}, k = {row['k']}"
+        lines.setdefault(name, []).append(_text(row[unit], row["std"]))
+    count = "one graph" if number == 1 else f"mean ± standard deviation over {number} graphs"
     machines = sorted({f"{result['processor']}, {result['cores']} cores" for result in found})
+    features = "the features of {probes} random probes up to order {order}; there is no k.".format(**settings["probes"])
     remarks = [
-        f"Two blocks, mean degree 10, homophily 0.8; {graphs}. Each number comes from a process of its own.",
-        f"{PROBE_LINE}: the features of {PROBES} random probes up to order {ORDER}; there is no k.",
+        f"Two blocks, mean degree {graph['degree']}, homophily {graph['homophily']}; {count}. Each number comes from a "
+        "process of its own.",
+        f"{probes}: {features}",
         f"Measured on {'; '.join(machines)}.",
+        *settings["remarks"],
     ]
-    if quantity.key == "bytes":
-        remarks.append(
-            "Beyond the interpreter, the libraries and the graph itself; the result counts. 1 MB = 10⁶ bytes."
-        )
-    if any(row[quantity.unit] == "" for row in rows):
-        remarks.append(f"–: took more than {plan.limit:g} s or failed, or a smaller graph did.")
-    header = ["", *(f"n = {n}" for n in plan.sizes)]
-    return Grid(
-        f"{quantity.title}, in {quantity.unit}", header, [[name, *cells] for name, cells in lines.items()], remarks
-    )
+    if any(row[unit] == "" for row in rows):
+        remarks.append(f"–: took more than {settings['limit']:g} s or failed, or a smaller graph did.")
+    header = ["", *(f"n = {n}" for n in settings["sizes"])]
+    return Grid(f"{settings['title']}, in {unit}", header, [[name, *cells] for name, cells in lines.items()], remarks)
 
 
 def _text(value: float | str, std: float | str) -> str:
-    """Three digits that count; more before the point stay.
+    """Three significant digits; more before the point stay.
 
     Example:
         >>> _text(0.01234, ""), _text(1234.5, 56.7), _text("", "")
@@ -211,21 +163,9 @@ def _text(value: float | str, std: float | str) -> str:
     """
     if isinstance(value, str):
         return "–"
-    digits = max(0, 2 - _magnitude(value))
+    digits = max(0, 2 - int(f"{value:e}".partition("e")[2]))
     return f"{value:.{digits}f}" + ("" if isinstance(std, str) else f" ± {std:.{digits}f}")
-
-
-def _magnitude(value: float) -> int:
-    return int(f"{value:e}".partition("e")[2])
 
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _study(quantity: Quantity) -> Study:
-    run: Callable[[Context], list[Path]] = partial(reproduce, quantity)
-    return Study(quantity.name, quantity.title, run)
-
-
-STUDIES: dict[str, Study] = {quantity.name: _study(quantity) for quantity in QUANTITIES}

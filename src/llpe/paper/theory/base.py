@@ -5,13 +5,14 @@ Nothing here draws or prints; :mod:`llpe.paper.theory.figure` draws, ``llpe veri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial, wraps
 from typing import Any, Literal
 
 import numpy as np
 
-Relation = Literal["≤", "≥"]
+Numbers = Sequence[float] | np.ndarray
 
 
 class VerificationError(RuntimeError):
@@ -20,7 +21,7 @@ class VerificationError(RuntimeError):
 
 @dataclass(frozen=True)
 class Claim:
-    """One inequality between a measured number and a bound.
+    """One inequality between a measured number and a bound. NaN holds nowhere.
 
     Example:
         >>> Claim("misclassified nodes", 0, "≤", 8).holds, Claim("share", float("nan"), "≤", 1).holds
@@ -29,24 +30,25 @@ class Claim:
 
     text: str
     measured: float
-    relation: Relation
+    relation: Literal["≤", "≥"]
     bound: float
 
     @property
     def holds(self) -> bool:
-        """NaN holds nowhere."""
-        return self.measured <= self.bound if self.relation == "≤" else self.measured >= self.bound
+        return bool(self.measured <= self.bound if self.relation == "≤" else self.measured >= self.bound)
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One curve. ``look`` says how to draw it: points on a line, points alone, a smooth line,
-    a dashed bound, a histogram’s steps."""
+    """One curve. ``kind`` says how to draw it: points on a line, points alone, a smooth line, a dashed bound, steps."""
 
     label: str
-    x: np.ndarray
-    y: np.ndarray
-    look: Literal["measured", "points", "smooth", "bound", "steps"] = "measured"
+    x: Numbers
+    y: Numbers
+    kind: Literal["measured", "points", "smooth", "bound", "steps"] = "measured"
+
+
+curve, bound = Series, partial(Series, kind="bound")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,29 +58,21 @@ class Panel:
     title: str
     xlabel: str
     ylabel: str
-    series: tuple[Series, ...]
+    series: Sequence[Series]
     xscale: Literal["linear", "log"] = "linear"
     yscale: Literal["linear", "log", "symlog"] = "linear"
-    marks: tuple[tuple[str, float], ...] = ()
+    marks: Sequence[tuple[str, float]] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """One statement, checked.
-
-    Attributes:
-        name: a short name, also of the figure's file.
-        statement: one line that says it.
-        claims: what was measured against what; the first is the statement's own.
-        printed: what the paper prints that is not so, and what was checked instead; empty if it stands as printed.
-        panels: the figure.
-    """
+    """One statement, checked: what was measured against what, and its figure."""
 
     name: str
     statement: str
-    claims: tuple[Claim, ...]
-    printed: str = ""
-    panels: tuple[Panel, ...] = field(default=(), repr=False)
+    claims: Sequence[Claim]  # the first is the statement's own
+    printed: str = ""  # what the paper prints that is not so, and what was checked instead
+    panels: Sequence[Panel] = field(default=(), repr=False)
 
     @property
     def holds(self) -> bool:
@@ -103,34 +97,35 @@ class Check:
                 "measured": float(claim.measured),
                 "relation": claim.relation,
                 "bound": float(claim.bound),
-                "holds": bool(claim.holds),
+                "holds": claim.holds,
             }
             for claim in self.claims
         ]
-        return {
-            "name": self.name,
-            "statement": self.statement,
-            "verdict": self.verdict,
-            "holds": self.holds,
-            "printed": self.printed,
-            "claims": claims,
-        }
+        names = ("name", "statement", "verdict", "holds", "printed")
+        return {name: getattr(self, name) for name in names} | {"claims": claims}
 
 
-Checker = Callable[[int], Check]
+Found = Iterator[Claim | Panel]
+Checker = Callable[..., Check]
 
 
-def curve(label: str, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> Series:
-    """Measured numbers."""
-    return Series(label, np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64))
+def statement(text: str, *, printed: str = "") -> Callable[[Callable[..., Found]], Checker]:
+    """Turns a generator of claims and panels, a function of a seed, into one that returns a :class:`Check`."""
+
+    def decorate(generate: Callable[..., Found]) -> Checker:
+        @wraps(generate)
+        def check(seed: int = 0, **options: Any) -> Check:
+            found = list(generate(seed, **options))
+            claims = [each for each in found if isinstance(each, Claim)]
+            panels = [each for each in found if isinstance(each, Panel)]
+            return Check(generate.__name__.replace("_", "-"), text, claims, printed, panels)
+
+        return check
+
+    return decorate
 
 
-def bound(label: str, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> Series:
-    """What theory allows."""
-    return Series(label, np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64), "bound")
-
-
-def worst_ratio(measured: Sequence[float] | np.ndarray, bounds: Sequence[float] | np.ndarray) -> float:
+def worst_ratio(measured: Numbers, bounds: Numbers) -> float:
     """The largest measured/bound, NaN if there is one among them.
 
     Example:

@@ -1,4 +1,4 @@
-"""The block model of Theorems 1 and 2: its mean Laplacian in closed form, samples, subspaces and clusters.
+"""The block model of Theorems 1 and 2: its mean Laplacian in closed form, samples, and how well they show the blocks.
 
 G(n, k, p, q) has k blocks of n/k nodes; a pair inside a block is an edge with probability p, a pair across with q.
 With Ā = E[A] and d the mean degree, the Laplacian of the mean is
@@ -18,18 +18,21 @@ D^(−1/2)AD^(−1/2).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.cluster.vq import kmeans2
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import LinearOperator, eigsh
-from torch_geometric.data import Data
 
 from llpe.data.synthetic import sbm
 from llpe.graph import Graph
 from llpe.laplacian import laplacian
 from llpe.spectrum import end_spectrum
+
+SIZES, GRAPHS = (240, 480, 960, 1920), 3  # nodes, and graphs of each size, of the statements on sampled graphs
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,16 @@ class BlockModel:
     @property
     def q(self) -> float:
         return (1 - self.homophily) * self.degree / (self.n - self.n / self.k)
+
+    def draw(self, seed: int) -> tuple[Graph, np.ndarray]:
+        """A graph, and the block of each node."""
+        data = sbm(self.n, blocks=self.k, degree=self.degree, homophily=self.homophily, seed=seed)
+        return Graph.from_data(data), data.y.numpy()
+
+
+def models(k: int, homophily: float, sizes: Sequence[int], constant: float = 10.0) -> list[BlockModel]:
+    """One model for each size, of mean degree ``constant``·ln n."""
+    return [BlockModel(n, k, constant * float(np.log(n)), homophily) for n in sizes]
 
 
 def values_with_loops(model: BlockModel) -> np.ndarray:
@@ -105,46 +118,11 @@ def block_vectors(model: BlockModel) -> np.ndarray:
     return np.repeat(basis, model.n // model.k, axis=0) * np.sqrt(model.k / model.n)
 
 
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """One graph of the model.
-
-    Attributes:
-        first: its first nontrivial k eigenvectors, shape (n, k).
-        last: its last k eigenvectors, the last one last, shape (n, k).
-        deviation: ‖L − ℒ‖, the operator norm.
-        labels: the block of each node.
-    """
-
-    first: np.ndarray
-    last: np.ndarray
-    deviation: float
-    labels: np.ndarray
-
-
 @lru_cache(maxsize=128)
-def sample(model: BlockModel, seed: int) -> Sample:
-    """Draws a graph and solves for the ends of its spectrum; remembered, as several statements look at it."""
-    data, graph = _draw(model, seed)
-    ends = end_spectrum(graph, first=model.k + 1, last=model.k, cache=False).vectors.numpy()
-    return Sample(ends[:, 1 : model.k + 1], ends[:, -model.k :], deviation(model, graph, seed), data.y.numpy())
-
-
-@lru_cache(maxsize=32)
-def sampled_deviation(model: BlockModel, seed: int) -> float:
-    """‖L − ℒ‖ of one graph, without its eigenvectors."""
-    return deviation(model, _draw(model, seed)[1], seed)
-
-
-def _draw(model: BlockModel, seed: int) -> tuple[Data, Graph]:
-    data = sbm(model.n, blocks=model.k, degree=model.degree, homophily=model.homophily, seed=seed)
-    return data, Graph.from_data(data)
-
-
-def deviation(model: BlockModel, graph: Graph, seed: int) -> float:
-    """‖L − ℒ‖ by Lanczos, from below and to four digits; ℒ is applied by its blocks, never formed."""
+def deviation(model: BlockModel, seed: int) -> float:
+    """‖L − ℒ‖ of one graph by Lanczos, from below and to four digits; ℒ is applied by its blocks, never formed."""
     n, k, p, q, d = model.n, model.k, model.p, model.q, model.degree
-    matrix = laplacian(graph)
+    matrix = laplacian(model.draw(seed)[0])
 
     def apply(x: np.ndarray) -> np.ndarray:
         x = x.reshape(n)
@@ -154,6 +132,59 @@ def deviation(model: BlockModel, graph: Graph, seed: int) -> float:
     start = np.random.default_rng(seed).standard_normal(n)
     operator = LinearOperator((n, n), matvec=apply, dtype=np.float64)
     return float(abs(eigsh(operator, k=1, which="LM", tol=1e-4, v0=start, return_eigenvectors=False)[0]))
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How well the eigenvectors of one graph show the blocks.
+
+    Ṽ are the k − 1 eigenvectors at the end that theory names, U the k at the other end, V the block vectors.
+    """
+
+    right: int  # nodes misclassified by Ṽ: signs for two blocks, k-means for more
+    wrong: int  # nodes misclassified by U: one vector for two blocks, k for more
+    nearest: int  # nodes misclassified by Ṽ, each node to the nearest centre of V
+    sine: float  # ‖sin Θ‖_F between Ṽ and V
+    rho: float  # min_Q ‖V − ṼQ‖_F
+    limit: float  # 2·√(k−1)·‖L − ℒ‖/gap, what the sin Θ theorem allows for ``sine``
+    leak: float  # ‖VᵀU‖_F²; at most ‖sin Θ‖_F², as eigenvectors are orthogonal
+
+
+@lru_cache(maxsize=128)
+def recover(model: BlockModel, seed: int) -> Recovery:
+    """Draws a graph and solves for the ends of its spectrum; remembered, as several statements use it."""
+    graph, labels = model.draw(seed)
+    ends = end_spectrum(graph, first=model.k + 1, last=model.k, cache=False).vectors.numpy()
+    named, other = named_and_other(model, ends)
+    truth = block_vectors(model)
+    centres = truth[:: model.n // model.k]
+    nearest = ((align(named, truth)[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
+    cos = cosines(named, truth)
+    return Recovery(
+        right=misclassified(_groups(named, model.k), labels),
+        wrong=misclassified(_groups(other, model.k), labels),
+        nearest=int((nearest != labels).sum()),
+        sine=float(np.sqrt((1 - cos**2).sum())),
+        rho=float(np.sqrt(2 * (1 - cos).sum())),
+        limit=sine_bound(model.k - 1, deviation(model, seed), gap(model)),
+        leak=float(((truth.T @ other) ** 2).sum()),
+    )
+
+
+def named_and_other(model: BlockModel, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the first k + 1 and last k eigenvectors the k − 1 that hold the blocks, and the k at the other end."""
+    first, last = ends[:, 1 : model.k + 1], ends[:, : -model.k - 1 : -1]
+    named, other = (first, last) if informative_value(model) < 1 else (last, first)
+    return named[:, : model.k - 1], other
+
+
+def _groups(vectors: np.ndarray, k: int) -> np.ndarray:
+    return (vectors[:, 0] > 0).astype(np.int64) if k == 2 else cluster(vectors, k)
+
+
+def sine_bound(dim: int, distance: float, gap: float) -> float:
+    """The sin Θ theorem: 2·√dim·‖X − X̃‖/gap; see :mod:`llpe.paper.theory.spectra`."""
+    return 2 * float(np.sqrt(dim)) * distance / gap
 
 
 def cosines(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -180,29 +211,8 @@ def misclassified(groups: np.ndarray, labels: np.ndarray) -> int:
     return int(labels.size - counts[linear_sum_assignment(-counts)].sum())
 
 
-def cluster(rows: np.ndarray, k: int, *, seed: int = 0, restarts: int = 8, steps: int = 50) -> np.ndarray:
-    """k-means of the rows: Lloyd's steps from centres drawn far apart (k-means++), the best of some restarts."""
+def cluster(rows: np.ndarray, k: int, *, seed: int = 0, restarts: int = 8) -> np.ndarray:
+    """k-means of the rows from centres drawn far apart (k-means++), the best of some restarts."""
     rng = np.random.default_rng(seed)
-    best, groups = np.inf, np.zeros(rows.shape[0], dtype=np.int64)
-    for _ in range(restarts):
-        centres = rows[rng.integers(rows.shape[0], size=1)]
-        while centres.shape[0] < k:
-            weight = _squares(rows, centres).min(axis=1)
-            total = weight.sum()
-            chosen = rng.choice(rows.shape[0], p=weight / total if total > 0 else None)
-            centres = np.vstack([centres, rows[chosen]])
-        for _ in range(steps):
-            near = _squares(rows, centres).argmin(axis=1)
-            moved = np.stack([rows[near == c].mean(axis=0) if (near == c).any() else centres[c] for c in range(k)])
-            if np.array_equal(moved, centres):
-                break
-            centres = moved
-        squares = _squares(rows, centres)
-        if squares.min(axis=1).sum() < best:
-            best, groups = squares.min(axis=1).sum(), squares.argmin(axis=1)
-    return groups
-
-
-def _squares(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Squared distances, rows × centres."""
-    return ((rows[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
+    found = [kmeans2(rows, k, iter=50, minit="++", seed=rng) for _ in range(restarts)]
+    return min(found, key=lambda each: float(((rows - each[0][each[1]]) ** 2).sum()))[1]

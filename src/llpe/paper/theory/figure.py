@@ -37,9 +37,9 @@ def draw_statement(check: Check, path: str | Path) -> Path:
 
 def _draw(ax: Axes, panel: Panel) -> None:
     measured = allowed = 0
-    colours: dict[str, str] = {}  # a bound that begins like a measured series, up to the comma, has its colour
+    colours: dict[str, str] = {}  # a bound that starts like a measured series, up to the comma, has its colour
     for series in panel.series:
-        if series.look == "bound":
+        if series.kind == "bound":
             colour, dashes = colours.get(series.label.partition(",")[0], INK), DASHES[allowed % len(DASHES)]
             ax.plot(series.x, series.y, color=colour, linewidth=1.2, dashes=dashes, label=series.label)
             allowed += 1
@@ -47,12 +47,12 @@ def _draw(ax: Axes, panel: Panel) -> None:
         colours[series.label.partition(",")[0]] = SERIES[measured % len(SERIES)]
         colour, marker = SERIES[measured % len(SERIES)], MARKERS[measured % len(MARKERS)]
         measured += 1
-        if series.look == "steps":
+        if series.kind == "steps":
             ax.stairs(series.y, series.x, fill=True, color=colour, alpha=0.85, label=series.label)
-        elif series.look == "points":
+        elif series.kind == "points":
             ax.scatter(series.x, series.y, s=5, color=colour, alpha=0.5, linewidths=0)
             ax.scatter([], [], s=25, color=colour, label=series.label)
-        elif series.look == "smooth":
+        elif series.kind == "smooth":
             ax.plot(series.x, series.y, color=colour, linewidth=1.6, label=series.label)
         else:
             ax.plot(series.x, series.y, color=colour, marker=marker, markersize=5, linewidth=1.6, label=series.label)
@@ -69,10 +69,10 @@ def _draw(ax: Axes, panel: Panel) -> None:
 
 
 def _scales(ax: Axes, panel: Panel) -> None:
-    """Log axes get a tick at every measured place; a ``symlog`` one begins just below zero."""
+    """Log axes get a tick at every measured place; a ``symlog`` one starts just below zero."""
     if panel.yscale == "symlog":
         ax.set_yscale("symlog", linthresh=1)
-        ax.set_ylim(bottom=-0.08 if any(series.look == "steps" for series in panel.series) else -0.3)
+        ax.set_ylim(bottom=-0.08 if any(series.kind == "steps" for series in panel.series) else -0.3)
     else:
         ax.set_yscale(panel.yscale)
     low, high = ax.get_ylim()
