@@ -11,7 +11,7 @@ from llpe.lab.config import assign
 from llpe.lab.spaces import assignments
 from llpe.paper import Context, find_study, tables
 from llpe.paper.published import Cell
-from llpe.paper.tables import BLOCKS, Block, cells_of
+from llpe.paper.tables import BLOCKS, FIXED, LLPE, Block, cells_of, plan_of
 from llpe.report.collect import load_runs
 from llpe.report.experiments import experiments_page
 from llpe.report.results import Result, read_results
@@ -150,10 +150,11 @@ def test_the_standard_table_holds_the_cells_of_the_paper_that_fit():
     for name in ("texas", "cornell", "cora-ml", "cora", "photo"):
         for model in ("mlp", "sage"):
             assert sum(cell.dataset == name and cell.model == model for cell in cells) == 11
-    assert sum(cell.model == "gt" and cell.dataset == "texas" for cell in cells) == 11
+    for name in ("texas", "cornell", "cora-ml", "cora"):
+        assert sum(cell.model == "gt" and cell.dataset == name for cell in cells) == 13
     assert set(cells) < set(cells_of("table-small", "paper"))
     medium = [cell.encoding for cell in cells_of("table-medium", "standard") if cell.dataset == "tolokers"]
-    assert medium == ["none", "lpe-fk", "san", "signnet", "rwse", "llpe", "llpe-minmax", "llpe-probes"] * 2
+    assert medium == ["none", "lpe-fk", "san", "signnet", "rwse", *LLPE, *FIXED] * 2
     assert Cell("tolokers", "sage", "elastic") in cells_of("table-medium", "paper")
 
 
@@ -167,3 +168,12 @@ def test_search_rows_hold_valid_json(small, tmp_path):
     with (tmp_path / "out" / "table-small-search.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert all(json.loads(row["choice"])["lr"] == 0.01 for row in rows)
+
+
+@pytest.mark.parametrize("num_nodes", [200, 3000, 8000])
+@pytest.mark.parametrize("model", ["mlp", "gt"])
+def test_every_encoding_of_a_block_has_the_same_number_of_settings_and_both_optimisers(num_nodes, model):
+    plans = [plan_of("standard", num_nodes, Cell("any", model, encoding))[0] for encoding in tables.TABLE_1_GT]
+    assert len({plan.trials for plan in plans}) == 1
+    assert {plan.method for plan in plans} == {"stratified"}
+    assert not any(key in plan.space for plan in plans for key in ("lr", "optimizer"))  # the paper's, all of them
