@@ -692,7 +692,7 @@ def works(name):
         return False
 
 
-solvers = ("llpe.solvers.eigsh", "llpe.solvers.dsyevd", "llpe.eigenspaces.dgeqrf")
+solvers = ("llpe.eigensolvers.eigsh", "llpe.eigensolvers.dsyevd", "llpe.spectrum.dgeqrf")
 others = ("scipy.linalg.lapack.dpotrf", "torch.sparse_csr_tensor")
 patches = [mock.patch(name, forbid) for name in (*solvers, *others)]
 for patch in patches:

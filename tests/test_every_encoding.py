@@ -138,7 +138,7 @@ def test_relabelling_nodes_permutes_rows(case, name, monkeypatch):
     place = np.empty(n, dtype=int)
     place[order.numpy()] = np.arange(n)
     plain = llpe.probes.draw
-    for module in ("llpe.probes", "llpe.eigenspaces", "llpe.encodings.llpe"):
+    for module in ("llpe.probes", "llpe.spectrum", "llpe.encodings.llpe"):
         monkeypatch.setattr(f"{module}.draw", lambda *a, **b: plain(*a, **b)[place])
     if case == "elastic":
         _check_elastic_columns(encoding, data, moved, order)
@@ -367,8 +367,8 @@ def test_elastic_potentials_are_those_of_the_pseudo_inverse():
 def test_elastic_refuses_what_does_not_fit_in_memory(monkeypatch):
     from llpe import SpectrumError
 
-    monkeypatch.setattr("llpe.memory.ALWAYS", 0)
-    monkeypatch.setattr("llpe.memory.available_memory", lambda: 100)
+    monkeypatch.setattr("llpe.storage.SMALL_WORK", 0)
+    monkeypatch.setattr("llpe.storage.available_memory", lambda: 100)
     with pytest.raises(SpectrumError, match=r"potentials of 12 nodes needs about .* 'llpe-probes'"):
         make_encoding("elastic", dim=4).prepare(tiny("grid"), cache=False)
 

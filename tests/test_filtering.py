@@ -9,9 +9,8 @@ import torch
 
 from llpe import Graph, end_spectrum, full_spectrum
 from llpe.data import sbm
-from llpe.filtering import EndFilter, quadrature
+from llpe.eigensolvers import EndFilter, end_pairs, quadrature
 from llpe.laplacian import laplacian
-from llpe.solvers import end_pairs
 
 NOTHING = torch.empty(1200, 0, dtype=torch.float64)
 

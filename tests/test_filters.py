@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from llpe import ProbeLLPE, chebyshev
+from llpe.chebyshev import BANKS, heat_bank, step_bank
 from llpe.data import sbm
-from llpe.filters import BANKS, heat_bank, step_bank
 
 
 def test_heat_bank_holds_low_and_high_passes():

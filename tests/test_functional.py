@@ -91,7 +91,7 @@ def test_rows_of_filtered_probes_have_mean_square_one() -> None:
     [
         (lambda: laplacian_eigenvectors(tiny("path"), 0), "`k` must be an integer of at least 1, got 0"),
         (lambda: laplacian_eigenvectors(tiny("path"), 2, ends="low"), "`ends` must be one of 'first', 'last', 'both'"),
-        (lambda: laplacian_eigenvectors(tiny("path"), 2, laplacian="L"), "`laplacian` must be one of sym, rw, comb"),
+        (lambda: laplacian_eigenvectors(tiny("path"), 2, laplacian="L"), "`laplacian` must be one of 'sym', 'rw'"),
         (lambda: laplacian_eigenvectors(tiny("path"), 2, seed=-1), "`seed` must be an integer of at least 0, got -1"),
         (lambda: random_walk_return(tiny("path"), True), "`steps` must be an integer of at least 1, got True"),
         (lambda: filtered_probes(tiny("path"), 9, probes=8), "`dim` must be probes × filters, a multiple of probes=8"),

@@ -16,17 +16,9 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.utils import homophily
 
-from llpe.graph import (
-    TINY,
-    Graph,
-    GraphWarning,
-    check_data,
-    class_homophily,
-    edge_homophily,
-    local_homophily,
-    node_homophily,
-    tiny,
-)
+from llpe.graph import TINY, Graph, GraphWarning, tiny
+from llpe.homophily import class_homophily, edge_homophily, local_homophily, node_homophily
+from llpe.inputs import check_data
 
 pytestmark = pytest.mark.usefixtures("dense_and_sparse")
 

@@ -14,7 +14,7 @@ from llpe import Graph, SpectrumError, end_spectrum, full_spectrum, tiny
 from llpe.data.synthetic import sbm
 from llpe.graph import TINY
 from llpe.laplacian import laplacian
-from llpe.memory import available_memory
+from llpe.storage import available_memory
 
 KINDS = ("sym", "rw", "comb")
 
@@ -139,7 +139,7 @@ def _rotating_solver(matrix, known):
     for group in groups:
         turn = ortho_group.rvs(group.size, random_state=7) if group.size > 1 else np.array([[-1.0]])
         vectors[:, group] = vectors[:, group] @ turn
-    return llpe.spectrum.Pairs(values, vectors, values.size, 0, True, "lapack")
+    return llpe.spectrum.Pairs(values, vectors, values.size, 0, "lapack")
 
 
 @pytest.mark.usefixtures("dense_and_sparse")
@@ -245,7 +245,7 @@ def test_weights_count():
 
 
 def test_full_refuses_what_does_not_fit_in_memory_and_names_the_alternatives(monkeypatch):
-    monkeypatch.setattr("llpe.memory.available_memory", lambda: 1000)
+    monkeypatch.setattr("llpe.storage.available_memory", lambda: 1000)
     with pytest.raises(SpectrumError, match=r"needs about .* GB.*'llpe-ends'.*'llpe-probes'"):
         full_spectrum(ring(700), cache=False)
 
@@ -255,7 +255,7 @@ def test_available_memory_is_a_plausible_number():
 
 
 def test_a_failure_of_lapack_is_said(monkeypatch):
-    monkeypatch.setattr("llpe.solvers.dsyevd", lambda matrix, **options: (matrix[0], matrix, 3))
+    monkeypatch.setattr("llpe.eigensolvers.dsyevd", lambda matrix, **options: (matrix[0], matrix, 3))
     with pytest.raises(SpectrumError, match=r"LAPACK did not converge on a component of 12 nodes \(dsyevd: 3\)"):
         full_spectrum(tiny("grid"), cache=False)
 
@@ -266,7 +266,7 @@ def test_failure_to_converge_is_said_with_its_cause(monkeypatch):
     def fails(*args, **kwargs):
         raise ArpackNoConvergence("no", np.empty(0), np.empty((0, 0)))
 
-    monkeypatch.setattr("llpe.solvers.eigsh", fails)
+    monkeypatch.setattr("llpe.eigensolvers.eigsh", fails)
     with pytest.raises(SpectrumError, match=r"did not converge to .*clustered"):
         end_spectrum(ring(700), first=3, cache=False)
 
@@ -277,7 +277,7 @@ def test_failure_to_converge_is_said_with_its_cause(monkeypatch):
         ({"first": -1}, "`first` must be an integer of at least 0"),
         ({"last": 1.5}, "`last` must be an integer of at least 0"),
         ({}, "`first` \\+ `last` must be at least 1"),
-        ({"first": 1, "laplacian": "signless"}, "`laplacian` must be one of sym, rw, comb, got 'signless'"),
+        ({"first": 1, "laplacian": "signless"}, "`laplacian` must be one of 'sym', 'rw', 'comb', got 'signless'"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, words):

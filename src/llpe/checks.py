@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 
-def check_count(name: str, value: Any) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"`{name}` must be an integer of at least 1, got {value!r}.")
+def check_count(name: str, value: Any, *, least: int = 1) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"`{name}` must be an integer of at least {least}, got {value!r}.")
 
 
 def check_seed(seed: Any) -> None:
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise ValueError(f"`seed` must be an integer of at least 0, got {seed!r}.")
+    check_count("seed", seed, least=0)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

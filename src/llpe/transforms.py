@@ -17,7 +17,7 @@ from llpe.cache import Cache
 from llpe.checks import check_count, check_seed
 from llpe.encodings.base import Encoding
 from llpe.functional import laplacian_eigenvectors, random_walk_return
-from llpe.graph import as_data
+from llpe.inputs import as_data
 from llpe.spectrum import end_spectrum
 
 

@@ -9,8 +9,8 @@ from torch_geometric.data import Data
 from torch_geometric.utils import subgraph
 
 from llpe.data.dataset import NodeDataset
-from llpe.files import GIANT
 from llpe.graph import Graph
+from llpe.storage import GIANT
 
 
 def giant_component(dataset: NodeDataset) -> NodeDataset:

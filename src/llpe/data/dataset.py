@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from llpe.graph import Graph, check_data
+from llpe.graph import Graph
+from llpe.inputs import check_data
 
 METRICS = ("accuracy", "auroc")
 PARTS = ("train", "val", "test")

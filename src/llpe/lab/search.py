@@ -29,13 +29,13 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from llpe.data import NodeDataset, make_splits
-from llpe.files import replacing
 from llpe.lab.config import Config, ConfigError, assign, resolve
 from llpe.lab.fit import Tell, train_in
 from llpe.lab.runs import RunFolder
 from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.train import Outcome, Task, make_task
 from llpe.lab.trials import Method, Trial, Trials
+from llpe.storage import replacing
 
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
 ENOUGH_NODES = 500  # validation nodes that a trial is judged on at first: fewer choose by chance

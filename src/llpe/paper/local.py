@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from llpe.data import NodeDataset, make_splits
-from llpe.graph import local_homophily
+from llpe.homophily import local_homophily
 from llpe.lab.prediction import predict_graph
 from llpe.paper.base import Context, Study
 from llpe.report.collect import Run

@@ -17,11 +17,10 @@ from pathlib import Path
 import scipy.sparse as sp
 
 from llpe.data import sbm
-from llpe.files import replacing
 from llpe.graph import Graph
-from llpe.memory import forget_peak, peak_memory
 from llpe.probes import probe_features
 from llpe.spectrum import end_spectrum
+from llpe.storage import forget_peak, peak_memory, replacing
 
 METHODS = ("first", "both", "probes")
 ORDER, PROBES = 64, 32
