@@ -301,7 +301,7 @@ def test_a_damaged_entry_is_replaced_and_said_once(cache: Cache, damage: Callabl
     cache.fetch("kind", {"n": 1}, compute)
     (path,) = files(cache.folder)
     damage(path)
-    with pytest.warns(CacheWarning, match=r"cache entry .* is damaged \(.+\); computing it anew") as said:
+    with pytest.warns(CacheWarning, match=r"cache entry .* is damaged \(.+\); computing it again") as said:
         found = cache.fetch("kind", {"n": 1}, compute)
     assert len(said) == 1
     assert compute.calls == 2

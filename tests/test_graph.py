@@ -155,7 +155,7 @@ def test_homophily_refuses_bad_edges() -> None:
 
 
 def test_class_homophily_of_one_class_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"class homophily must have at least 2 classes, got 1\. It is undefined"):
+    with pytest.raises(ValueError, match=r"`y` must hold at least 2 classes, got 1\. Class homophily is undefined"):
         class_homophily(tiny("path").edge_index, torch.tensor([3, 3, 3, -1, 3]))
 
 

@@ -178,9 +178,9 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "NaN": (lambda: sp.csr_array([[0.0, np.nan], [1.0, 0.0]]), r"edge_weight` must be finite, got 1 NaN"),
     "some weights": (
         lambda: networkx.Graph([(0, 1, {"weight": 2.0}), (1, 2)]),
-        r"edge attribute `weight` must be a number for every edge, got None\. Set it, or remove it",
+        r"`weight` must be a number on every edge of `data`, got None\. Set it, or remove it",
     ),
-    "a word as weight": (lambda: networkx.Graph([(0, 1, {"weight": "much"})]), r"for every edge, got 'much'"),
+    "a word as weight": (lambda: networkx.Graph([(0, 1, {"weight": "much"})]), r"on every edge of `data`, got 'much'"),
     "nothing": (networkx.Graph, r"must have at least one node, got 0"),
     "a batch": (lambda: Batch.from_data_list([plain()]), r"must be a single graph, got a Batch"),
     "a rectangular adj_t": (

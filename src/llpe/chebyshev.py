@@ -20,7 +20,7 @@ import scipy.special
 import torch
 from torch import Tensor
 
-from llpe.checks import check_count
+from llpe.checks import check_count, refusal
 
 MOST_SIGNALS = 128  # unless more are asked for
 FAINT = 1e-10  # of a signal's energy: a row that a filter leaves less of is rounding error, and stays small
@@ -110,11 +110,6 @@ def density(moments: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
 
     Returns:
         The nodes λ (ascending) and their weights: ∫f dρ ≈ Σ weight·f(node); weights sum to μ_0.
-
-    Example:
-        >>> values, weights = density(np.array([1.0, 0.0, -1.0]), 8)  # moments of λ = 1
-        >>> float((weights * values).sum().round(12)), float(weights.sum().round(12))
-        (1.0, 1.0)
     """
     damped = jackson(moments.size) * moments
     damped[1:] *= 2
@@ -142,11 +137,6 @@ def step_bank(order: int, filters: int) -> Tensor:
     below λ = 1. The series of a step from φ_c to π is 1 − φ_c/π − Σ_m 2·sin(m·φ_c)/(mπ)·T_m; damped, it falls off as
     the cube of (order × distance) away from the step instead of ringing. Few large blocks need that: each of their
     eigenvectors holds 1/n of a probe's energy, and the other n − 1 must stay below it together.
-
-    Example:
-        >>> low = basis(torch.tensor([0.0, 0.2, 0.9, 2.0]), 64) @ step_bank(64, 2)[:, 0].float()
-        >>> low.round(decimals=2).abs().tolist()
-        [1.0, 1.0, 0.0, 0.0]
     """
     lows = max(1, (filters + 1) // 2)
     cutoff = np.pi - np.pi / 2 * np.arange(1, lows + 1) / (lows + 1)
@@ -170,10 +160,8 @@ def count_signals(name: str, signals: int | None, dim: int, default: int | None 
         signals = default or max(count for count in range(1, min(dim, MOST_SIGNALS) + 1) if dim % count == 0)
     check_count(name, signals)
     if dim % signals:
-        raise ValueError(
-            f"`dim` must be {name} × filters, a multiple of {name}={signals}, got {dim}. "
-            f"Take dim={signals}, {2 * signals}, … or another number of {name}."
-        )
+        instead = f"Take dim={signals}, {2 * signals}, … or another number of {name}."
+        raise refusal("dim", f"be {name} × filters, a multiple of {name}={signals}", dim, instead)
     return signals
 
 

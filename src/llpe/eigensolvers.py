@@ -225,13 +225,6 @@ class EndFilter:
         spread: where its eigenvalues are: the cut leaves ``BEYOND`` times ``count`` of them outside.
         count: how many pairs the filter is made for.
         tolerance: of their residuals.
-
-    Example:
-        >>> ring = sp.csr_array(np.roll(np.eye(400), 1, axis=1) + np.roll(np.eye(400), -1, axis=1)) / 2
-        >>> top = EndFilter(ring, quadrature(ring, 0), 5, 1e-9)
-        >>> values, vectors = top.pairs(5, torch.empty(400, 0, dtype=torch.float64), 1e-9, seed=0)
-        >>> np.round(values, 6).tolist()
-        [1.0, 0.999877, 0.999877, 0.999507, 0.999507]
     """
 
     def __init__(self, matrix: sp.csr_array, spread: Quadrature, count: int, tolerance: float) -> None:

@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 from torch_geometric.data import Data
 
+from llpe.checks import refusal
 from llpe.inputs import GraphLike, as_data, check_data
 
 # Up to this many nodes a graph is handled as dense arrays, and nothing of it is cached: at 32, 128 and 256 nodes the
@@ -258,5 +259,5 @@ def tiny(name: str) -> Data:
         Data(edge_index=[2, 16], num_nodes=8)
     """
     if name not in TINY:
-        raise ValueError(f"`name` must be one of {', '.join(TINY)}, got {name!r}.")
+        raise refusal("name", f"be one of {', '.join(TINY)}", repr(name))
     return TINY[name]()

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from llpe.checks import refusal
 from llpe.inputs import check_pairs, check_range
 
 
@@ -26,9 +27,7 @@ def class_homophily(edge_index: Tensor, y: Tensor) -> float:
     counts = np.bincount(labels[labels >= 0])
     classes = np.flatnonzero(counts)
     if classes.size < 2:
-        raise ValueError(
-            f"class homophily must have at least 2 classes, got {classes.size}. It is undefined for one class."
-        )
+        raise refusal("y", "hold at least 2 classes", classes.size, "Class homophily is undefined for one class.")
     total = 0.0
     for c in classes:
         from_c = labels[source] == c
@@ -80,9 +79,9 @@ def node_homophily(edge_index: Tensor, y: Tensor) -> float:
 def _labelled(edge_index: Tensor, y: Tensor) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The labels, and the sources and targets of the edges that count."""
     if y.dim() > 1 and y.numel() != y.size(0):
-        raise ValueError(f"`y` must hold one class per node, got shape {list(y.shape)}. Pick one task first.")
+        raise refusal("y", "hold one class per node", f"shape {list(y.shape)}", "Pick one task first.")
     if y.is_floating_point():
-        raise ValueError(f"`y` must hold integer classes, got {y.dtype}. Homophily is defined for classes only.")
+        raise refusal("y", "hold integer classes", y.dtype, "Homophily is defined for classes only.")
     labels = y.detach().cpu().long().reshape(-1).numpy()
     check_pairs("edge_index", edge_index)
     check_range("edge_index", edge_index, labels.size, "Give a label for every node, −1 where there is none.")

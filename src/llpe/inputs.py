@@ -16,6 +16,8 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.utils import to_edge_index
 
+from llpe.checks import refusal
+
 if TYPE_CHECKING:
     import networkx
 
@@ -55,10 +57,8 @@ def as_data(data: GraphLike) -> Data:
     networkx = sys.modules.get("networkx")  # whoever has a networkx graph has imported it
     if networkx is not None and isinstance(data, networkx.Graph):
         return _from_networkx(data)
-    raise ValueError(
-        "`data` must be a torch_geometric.data.Data, (edge_index, num_nodes), a SciPy sparse matrix or a networkx "
-        f"graph, got {type(data).__name__}. Convert it, e.g. with HeteroData.to_homogeneous()."
-    )
+    rule = "be a torch_geometric.data.Data, (edge_index, num_nodes), a SciPy sparse matrix or a networkx graph"
+    raise refusal("data", rule, type(data).__name__, "Convert it, e.g. with HeteroData.to_homogeneous().")
 
 
 def _with_edge_index(data: Data) -> Data:
@@ -76,18 +76,16 @@ def _with_edge_index(data: Data) -> Data:
 
 def _from_pair(data: tuple[Any, ...]) -> Data:
     if len(data) != 2 or not isinstance(data[0], Tensor) or not isinstance(data[1], int):
-        raise ValueError(
-            f"`data` must be (edge_index, num_nodes) where it is a tuple, a tensor and an integer, got "
-            f"({', '.join(type(part).__name__ for part in data)}). "
-            "Use Data(edge_index=…, edge_weight=…, num_nodes=…) for weights."
-        )
+        rule = "be (edge_index, num_nodes) where it is a tuple, a tensor and an integer"
+        kinds = ", ".join(type(part).__name__ for part in data)
+        raise refusal("data", rule, f"({kinds})", "Use Data(edge_index=…, edge_weight=…, num_nodes=…) for weights.")
     return Data(edge_index=data[0], num_nodes=data[1])
 
 
 def _from_scipy(matrix: Any) -> Data:
     _check_square("data", *matrix.shape)
     if matrix.dtype.kind not in "biuf":
-        raise ValueError(f"`data` must have real entries, got {matrix.dtype}. Convert it, e.g. with abs(data).")
+        raise refusal("data", "have real entries", matrix.dtype, "Convert it, e.g. with abs(data).")
     summed = sp.csr_array(matrix, dtype=np.float64, copy=True)
     summed.sum_duplicates()
     entries = summed.tocoo()
@@ -99,16 +97,14 @@ def _from_networkx(graph: networkx.Graph) -> Data:
     number = {node: i for i, node in enumerate(graph)}
     edges = list(graph.to_directed(as_view=True).edges(data="weight"))
     ends = torch.tensor([(number[source], number[target]) for source, target, _ in edges], dtype=torch.int64)
-    given = [weight for *_, weight in edges]
-    weight = None
-    if any(weight is not None for weight in given):
-        wrong = [weight for weight in given if not isinstance(weight, Real)]
+    weights = [weight for *_, weight in edges]
+    given = None
+    if any(weight is not None for weight in weights):
+        wrong = [weight for weight in weights if not isinstance(weight, Real)]
         if wrong:
-            raise ValueError(
-                f"the edge attribute `weight` must be a number for every edge, got {wrong[0]!r}. Set it, or remove it."
-            )
-        weight = torch.tensor(given, dtype=torch.float64)
-    return _plain(ends.reshape(-1, 2).t().contiguous(), weight, len(number))
+            raise refusal("weight", "be a number on every edge of `data`", repr(wrong[0]), "Set it, or remove it.")
+        given = torch.tensor(weights, dtype=torch.float64)
+    return _plain(ends.reshape(-1, 2).t().contiguous(), given, len(number))
 
 
 def _plain(edge_index: Tensor, weight: Tensor | None, num_nodes: int) -> Data:
@@ -122,36 +118,29 @@ def _unless_ones(weight: Tensor | None) -> Tensor | None:
 
 def _check_square(name: str, *shape: int) -> None:
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(
-            f"`{name}` must be square, a row and a column for each node, got shape {list(shape)}. "
-            "Give the adjacency of one graph."
-        )
+        rule = "be square, a row and a column for each node"
+        raise refusal(name, rule, f"shape {list(shape)}", "Give the adjacency of one graph.")
 
 
 def check_data(data: Data) -> int:
     """Refuses, in words, what is not one homogeneous graph with finite features and usable edges; returns its size."""
     if not isinstance(data, Data):
-        raise ValueError(
-            f"`data` must be a torch_geometric.data.Data, got {type(data).__name__}. "
-            "Convert it, e.g. with HeteroData.to_homogeneous()."
-        )
+        instead = "Convert it, e.g. with HeteroData.to_homogeneous()."
+        raise refusal("data", "be a torch_geometric.data.Data", type(data).__name__, instead)
     if isinstance(data, Batch):
-        raise ValueError(
-            "`data` must be a single graph, got a Batch. Prepare each graph before batching, "
-            "e.g. with `pre_transform=Prepare(encoding)`."
-        )
+        instead = "Prepare each graph before batching, e.g. with `pre_transform=Prepare(encoding)`."
+        raise refusal("data", "be a single graph", "a Batch", instead)
     edge_index = data.edge_index
     if edge_index is None:
-        raise ValueError(
-            "`data.edge_index` must be a [2, num_edges] tensor, got None. "
-            "Set it, or undo ToSparseTensor; a graph without edges has an empty one."
-        )
+        instead = "Set it, or undo ToSparseTensor; a graph without edges has an empty one."
+        raise refusal("data.edge_index", "be a [2, num_edges] tensor", None, instead)
     check_pairs("data.edge_index", edge_index)
     num_nodes = _count_nodes(data)
     if num_nodes < 1:
-        raise ValueError("`data` must have at least one node, got 0. Remove empty graphs first.")
+        raise refusal("data", "have at least one node", 0, "Remove empty graphs first.")
     check_range("data.edge_index", edge_index, num_nodes, "Set data.num_nodes, or remove the edge.")
-    _check_weights(data.edge_weight, edge_index.size(1))
+    if data.edge_weight is not None:
+        _check_weights(data.edge_weight.detach(), edge_index.size(1))
     if isinstance(data.x, Tensor):
         _check_finite("data.x", data.x)
     return num_nodes
@@ -168,14 +157,10 @@ def _count_nodes(data: Data) -> int:
 
 def check_pairs(name: str, edge_index: Tensor) -> None:
     if edge_index.dtype != torch.int64:
-        raise ValueError(
-            f"`{name}` must have dtype torch.int64, got {edge_index.dtype}. Convert it with edge_index.long()."
-        )
+        raise refusal(name, "have dtype torch.int64", edge_index.dtype, "Convert it with edge_index.long().")
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise ValueError(
-            f"`{name}` must have shape [2, num_edges], got {list(edge_index.shape)}. "
-            "Transpose an edge list of shape [num_edges, 2]."
-        )
+        instead = "Transpose an edge list of shape [num_edges, 2]."
+        raise refusal(name, "have shape [2, num_edges]", list(edge_index.shape), instead)
 
 
 def check_range(name: str, edge_index: Tensor, num_nodes: int, instead: str) -> None:
@@ -183,26 +168,20 @@ def check_range(name: str, edge_index: Tensor, num_nodes: int, instead: str) -> 
         low, high = map(int, edge_index.aminmax())
         if low < 0 or high >= num_nodes:
             missing = low if low < 0 else high
-            raise ValueError(f"`{name}` must name nodes 0 … {num_nodes - 1}, got an edge to node {missing}. {instead}")
+            raise refusal(name, f"name nodes 0 … {num_nodes - 1}", f"an edge to node {missing}", instead)
 
 
-def _check_weights(weight: Tensor | None, num_edges: int) -> None:
-    if weight is None:
-        return
-    weight = weight.detach()
+def _check_weights(weight: Tensor, num_edges: int) -> None:
+    name = "data.edge_weight"
     if not weight.is_floating_point() and weight.dtype not in (torch.int64, torch.int32):
-        raise ValueError(f"`data.edge_weight` must be real numbers, got {weight.dtype}. Convert it to float.")
+        raise refusal(name, "be real numbers", weight.dtype, "Convert it to float.")
     if weight.numel() != num_edges:
-        raise ValueError(
-            f"`data.edge_weight` must have one weight for each of {num_edges} edges, got {weight.numel()}. "
-            "Remove it, or give one weight per column of edge_index."
-        )
-    _check_finite("data.edge_weight", weight)
+        rule = f"have one weight for each of {num_edges} edges"
+        raise refusal(name, rule, weight.numel(), "Remove it, or give one weight per column of edge_index.")
+    _check_finite(name, weight)
     if weight.numel() and float(weight.min()) < 0:
-        raise ValueError(
-            f"`data.edge_weight` must not be negative, got {float(weight.min()):g}. "
-            "The Laplacian of a signed graph has no spectrum in [0, 2]; take absolute values or shift."
-        )
+        instead = "The Laplacian of a signed graph has no spectrum in [0, 2]; take absolute values or shift."
+        raise refusal(name, "not be negative", f"{float(weight.min()):g}", instead)
 
 
 def _check_finite(name: str, tensor: Tensor) -> None:
@@ -213,6 +192,4 @@ def _check_finite(name: str, tensor: Tensor) -> None:
     if math.isfinite(values.sum()):  # far faster than testing every entry
         return
     if count := int((~torch.isfinite(values)).sum()):  # or only the sum was too large a number
-        raise ValueError(
-            f"`{name}` must be finite, got {count} NaN or infinite entries. Clean or impute them before encoding."
-        )
+        raise refusal(name, "be finite", f"{count} NaN or infinite entries", "Clean or impute them before encoding.")

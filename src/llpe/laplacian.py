@@ -59,13 +59,7 @@ def laplacian(graph: Graph, kind: Kind = "sym") -> sp.csr_array:
 
 
 def dense_laplacian(graph: Graph, kind: Kind = "sym") -> np.ndarray:
-    """The same as an array: for small graphs.
-
-    Example:
-        >>> from llpe.graph import tiny
-        >>> dense_laplacian(Graph.from_data(tiny("path")), "comb")[1, :3]
-        array([-1.,  2., -1.])
-    """
+    """The same as an array: for small graphs."""
     if kind == "comb":
         out = -graph.dense
     else:

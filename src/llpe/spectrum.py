@@ -14,6 +14,7 @@ wanted) by sparse iteration, isolated nodes not at all. So the eigenvalues that 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,8 +32,7 @@ from llpe.laplacian import KINDS, Kind, centre, dense_laplacian, inverse_sqrt, k
 from llpe.probes import draw
 from llpe.storage import SpectrumError, require_memory
 
-GUARD = 8  # pairs beyond the wanted ones, to see where the last eigenspace ends; grows until it does
-MOST_GUARD = 1000
+GUARD, MOST_GUARD = 8, 1000  # pairs beyond the wanted ones, to see where the last eigenspace ends: at first, at most
 BLOCK = 64  # columns that LAPACK may work on at once
 Matrix: TypeAlias = np.ndarray | sp.csr_array  # an array for small graphs
 Parts: TypeAlias = list[tuple[np.ndarray, Pairs]]  # the nodes and the eigenpairs of every component
@@ -108,15 +108,14 @@ def end_spectrum(
         raise ValueError("`first` + `last` must be at least 1, got 0. Ask for pairs from one end or both.")
     graph = Graph.from_data(data)
     low = min(first, graph.num_nodes)
-    high = min(last, graph.num_nodes - low)
     made = {"laplacian": laplacian, "seed": seed, "first": first, "last": last}
-    return _spectrum(graph, low, high, made, cache)
+    return _spectrum(graph, low, min(last, graph.num_nodes - low), made, cache)
 
 
 def _spectrum(graph: Graph, low: int, high: int, made: dict[str, Any], cache: bool | Cache) -> Spectrum:
-    kind, seed = made["laplacian"], made["seed"]
-    check_choice("laplacian", kind, KINDS)
-    result = fetch("spectrum", graph, made, lambda: _compute(graph, kind, low, high, seed), cache=cache)
+    check_choice("laplacian", made["laplacian"], KINDS)
+    compute = partial(_compute, graph, made["laplacian"], low, high, made["seed"])
+    result = fetch("spectrum", graph, made, compute, cache=cache)
     fields: dict[str, Any] = {**result.tensors, **result.facts, "made": made, "cut": tuple(result.facts["cut"])}
     return Spectrum(**fields)
 
@@ -125,14 +124,11 @@ def _compute(graph: Graph, kind: Kind, low: int, high: int, seed: int) -> Result
     n = graph.num_nodes
     make = dense_laplacian if n <= SMALL else laplacian
     matrix = make(graph, "comb" if kind == "comb" else "sym")
-    if low + high == n:
-        pool = _solve(graph, matrix, kind, None, seed)
-    else:
-        pool = _solve_ends(graph, matrix, kind, low, high, seed)
+    everything = low + high == n
+    pool = _solve(graph, matrix, kind, None, seed) if everything else _solve_ends(graph, matrix, kind, low, high, seed)
     chosen, cut = pool.choose(low, high)
     trivial = trivial_vector(graph, kind)
-    vectors = pool.vectors(chosen, trivial, seed)
-    values = pool.values[chosen]
+    values, vectors = pool.values[chosen], pool.vectors(chosen, trivial, seed)
     if kind == "rw":
         scale = inverse_sqrt(graph.degree)
         vectors *= np.where(scale > 0, scale, 1.0)[:, None]
@@ -249,7 +245,7 @@ class _Pool:
             if trivial is not None and abs(self.values[members[0]]) <= self.tolerance:
                 probes = np.column_stack([trivial, probes[:, :-1]])
             out[:, where] = basis @ _orthonormal(basis.T @ probes)
-        if trivial is not None and chosen.size and chosen[0] == 0 and self.sizes[0] == 1:
+        if trivial is not None and chosen[0] == 0 and self.sizes[0] == 1:
             out[:, 0] = trivial
         return out
 
@@ -301,5 +297,4 @@ def directions(spectrum: Spectrum, probe: Tensor) -> Tensor:
     projection = spectrum.vectors.T @ probe.double()
     count = int(spectrum.spaces.max()) + 1
     power = torch.zeros(count, dtype=torch.float64).index_add_(0, spectrum.spaces, projection**2)
-    size = torch.bincount(spectrum.spaces, minlength=count)
-    return projection * (size / power).sqrt()[spectrum.spaces]
+    return projection * (torch.bincount(spectrum.spaces) / power).sqrt()[spectrum.spaces]

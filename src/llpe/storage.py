@@ -22,18 +22,7 @@ class SpectrumError(RuntimeError):
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A file beside ``path`` to write into. It replaces ``path`` at the end, or is deleted after an error.
-
-    Example:
-        >>> import tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> path = Path(folder.name) / "a.txt"
-        >>> with replacing(path) as partial:
-        ...     _ = partial.write_text("whole")
-        >>> path.read_text(), len(list(path.parent.iterdir()))
-        ('whole', 1)
-        >>> folder.cleanup()
-    """
+    """A file beside ``path`` to write into. It replaces ``path`` at the end, or is deleted after an error."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         yield partial
