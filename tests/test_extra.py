@@ -50,9 +50,7 @@ import llpe, llpe.data, llpe.graphgym, llpe.models
 data = llpe.data.load_graph("sbm:n=40").data
 assert llpe.LLPE(dim=4)(llpe.LLPE(dim=4).prepare(data, cache=False)).shape == (40, 4)
 """
-    done = python(
-        code, without=" ".join(name for name in LAB if name not in ("jinja2", "networkx"))
-    )  # torch needs these itself
+    done = python(code, without=" ".join(set(LAB) - {"jinja2", "networkx"}))  # torch needs these itself
     assert done.returncode == 0, done.stderr
 
 
