@@ -8,6 +8,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable
 
+import networkx
 import numpy as np
 import pytest
 import torch
@@ -166,26 +167,19 @@ def test_components_are_numbered_by_their_first_node() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_components_equal_a_flood_fill(seed: int) -> None:
+def test_components_and_their_two_sides_are_those_of_networkx(seed: int) -> None:
     rng = random.Random(seed)
-    n = 60
-    edges = [(rng.randrange(n), rng.randrange(n)) for _ in range(40)]
-    neighbours: dict[int, set[int]] = defaultdict(set)
-    for u, v in edges:
-        neighbours[u].add(v)
-        neighbours[v].add(u)
-    expected = [-1] * n
-    for start in range(n):
-        todo, number = [start], max(expected) + 1
-        while todo:
-            node = todo.pop()
-            if expected[node] == -1:
-                expected[node] = number
-                todo.extend(neighbours[node])
-    graph = quiet_view(data_of(edges, n))
-    assert graph.components.tolist() == expected
-    for number, nodes in enumerate(graph.component_nodes):
-        assert nodes.tolist() == [node for node in range(n) if expected[node] == number]
+    edges = [(rng.randrange(60), rng.randrange(60)) for _ in range(40)]
+    edges = [(u, v) for u, v in edges if u != v] + [(60, 61), (61, 62), (62, 60), (63, 64), (64, 65)]
+    graph, reference = quiet_view(data_of(edges, 66)), networkx.Graph(edges)
+    reference.add_nodes_from(range(66))
+    parts = sorted(sorted(part) for part in networkx.connected_components(reference))
+    assert [nodes.tolist() for nodes in graph.component_nodes] == parts
+    assert all((graph.components[part] == number).all() for number, part in enumerate(parts))
+    for part in parts:
+        assert graph.sides[part].all() == networkx.is_bipartite(reference.subgraph(part)) == graph.sides[part].any()
+    assert all(graph.sides[u] == -graph.sides[v] for u, v in edges)
+    assert {bool(graph.sides[part].any()) for part in parts if len(part) > 2} == {True, False}  # there are both
 
 
 SHAPES = {  # nodes, edges, components
