@@ -67,7 +67,7 @@ def measured(module: str, function: str, **arguments: Any) -> dict[str, Any]:
 
 def main(module: str, function: str, arguments: dict[str, Any]) -> dict[str, Any]:
     work: Work = getattr(import_module(module), function)(**arguments)
-    from llpe.memory import forget_peak, peak_memory
+    from llpe.storage import forget_peak, peak_memory
 
     forget_peak()
     print(READY, flush=True)

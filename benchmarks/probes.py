@@ -13,7 +13,7 @@ from torch import Tensor
 
 from llpe import Graph, ProbeLLPE
 from llpe.data import sbm
-from llpe.sparse import multiply, torch_csr
+from llpe.spmm import multiply, torch_csr
 
 ORDER, PROBES, COLUMNS = 64, 64, 32
 GRAPHS = {

@@ -13,7 +13,7 @@ from torch_geometric.transforms import BaseTransform
 
 from llpe import AddRandomWalkPE
 from llpe.data import sbm
-from llpe.memory import available_memory
+from llpe.storage import available_memory
 
 STEPS = 16
 GRAPHS = {"full": ("computers", "physics"), "quick": ("cora",), "tiny": ("sbm:n=2100,homophily=0.8",)}

@@ -405,8 +405,8 @@ def test_elastic_potentials_are_those_of_the_pseudo_inverse():
 def test_elastic_refuses_what_does_not_fit_in_memory(monkeypatch):
     from llpe import SpectrumError
 
-    monkeypatch.setattr("llpe.memory.ALWAYS", 0)
-    monkeypatch.setattr("llpe.memory.available_memory", lambda: 100)
+    monkeypatch.setattr("llpe.storage.SMALL_WORK", 0)
+    monkeypatch.setattr("llpe.storage.available_memory", lambda: 100)
     with pytest.raises(SpectrumError, match=r"potentials of 12 nodes needs about .* 'llpe-probes'"):
         make_encoding("elastic", dim=4).prepare(tiny("grid"), cache=False)
 

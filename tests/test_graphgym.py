@@ -82,14 +82,10 @@ def labelled(name: str) -> Data:
 # --- registration ----------------------------------------------------------------------------------------------------
 
 
-def test_the_encoder_and_its_options_are_registered() -> None:
+def test_the_encoder_is_registered_with_the_defaults_of_llpe() -> None:
     assert register.node_encoder_dict["LLPE"] is LLPENodeEncoder
     assert "llpe" in register.config_dict
-
-
-def test_the_default_options_are_those_of_llpe() -> None:
-    encoder = LLPENodeEncoder(16)
-    assert repr(encoder.encoding) == repr(LLPE(8))
+    assert repr(LLPENodeEncoder(16).encoding) == repr(LLPE(8))
 
 
 def run_again(name: str) -> None:
@@ -145,17 +141,16 @@ def test_a_model_from_a_config_trains(name: str, prepared: bool, tmp_path: Path)
         data = Prepare(twin)(data)
         encoding.prepare = None  # must not be called
     (optimizer,), _ = model.configure_optimizers()
-    theta = None
-    losses = []
+    losses, thetas = [], []
     for _ in range(40):
         optimizer.zero_grad()
         loss = model.training_step(Batch.from_data_list([data]))["loss"]
         loss.backward()
-        theta = encoding.theta.detach().clone() if theta is None else theta
-        optimizer.step()
         losses.append(loss.item())
+        thetas.append(encoding.theta.detach().clone())
+        optimizer.step()
     assert losses[-1] < 0.7 * losses[0]
-    assert not torch.equal(encoding.theta, theta)
+    assert not torch.equal(thetas[0], thetas[-1])
 
 
 def test_lightning_trains_a_graph_level_model(tmp_path: Path) -> None:
@@ -188,48 +183,31 @@ def test_lightning_trains_a_graph_level_model(tmp_path: Path) -> None:
     assert "model.encoder.node_encoder.project.weight" in moved
 
 
-def test_prepared_and_unprepared_batches_give_the_same(tmp_path: Path) -> None:
+def test_prepared_and_unprepared_batches_give_what_the_graphs_give_apart(tmp_path: Path) -> None:
     use_config(tmp_path)
     model = create_model().eval()
-    graphs = [labelled("path"), labelled("ring")]
+    encoder = model.encoder.node_encoder
+    graphs = [labelled("path"), labelled("two-triangles")]
     prepare = Prepare(LLPE(6, order=8))
     plain, label = model(Batch.from_data_list(graphs))
     ready, _ = model(Batch.from_data_list([prepare(graph) for graph in graphs]))
-    assert plain.shape == (13, 3)
+    assert plain.shape == (11, 3)
     assert torch.equal(label, torch.cat([graph.y for graph in graphs]))
     assert torch.equal(plain, ready)
-
-
-def test_a_batch_gives_what_its_graphs_give_apart(tmp_path: Path) -> None:
-    use_config(tmp_path)
-    encoder = LLPENodeEncoder(12).eval()
-    graphs = [labelled("path"), labelled("two-triangles")]
     together = encoder(Batch.from_data_list(graphs)).x
-    apart = torch.cat([encoder(graph.clone()).x for graph in graphs])
-    torch.testing.assert_close(together, apart)
+    torch.testing.assert_close(together, torch.cat([encoder(graph.clone()).x for graph in graphs]))
 
 
-def test_the_encoder_puts_projected_features_beside_the_encoding(tmp_path: Path) -> None:
-    use_config(tmp_path, "llpe.dim", 5, "llpe.seed", 3)
-    encoder = LLPENodeEncoder(12)
-    data = labelled("grid")
-    x = data.x.clone()
-    twin = LLPE(5, order=8, seed=3)
-    out = encoder(data).x
-    assert out.shape == (12, 12)
-    torch.testing.assert_close(out[:, :7], encoder.project(x))
-    torch.testing.assert_close(out[:, 7:], twin(twin.prepare(labelled("grid"))))
-
-
-def test_features_can_stay_as_they_are(tmp_path: Path) -> None:
-    use_config(tmp_path, "llpe.dim", 10)
-    encoder = LLPENodeEncoder(12, expand_x=False)
-    data = labelled("grid")
-    x = data.x.clone()
-    out = encoder(data).x
-    assert out.shape == (12, 12)
-    assert torch.equal(out[:, :2], x)
-    assert [name for name, _ in encoder.named_parameters()] == ["encoding.theta"]
+@pytest.mark.parametrize(("dim", "expand_x"), [(5, True), (10, False)])
+def test_the_encoder_puts_the_encoding_beside_the_features(dim: int, expand_x: bool, tmp_path: Path) -> None:
+    use_config(tmp_path, "llpe.dim", dim, "llpe.seed", 3)
+    encoder = LLPENodeEncoder(12, expand_x=expand_x)
+    data, twin = labelled("grid"), LLPE(dim, order=8, seed=3)
+    features = encoder.project(data.x)
+    assert torch.equal(features, data.x) != expand_x
+    expected = torch.cat([features, twin(twin.prepare(labelled("grid")))], dim=1)
+    assert expected.shape == (12, 12)
+    torch.testing.assert_close(encoder(data).x, expected)
 
 
 def test_the_parameters_are_there_before_the_first_batch(tmp_path: Path) -> None:
@@ -258,21 +236,12 @@ def test_a_dumped_config_can_be_loaded_again(tmp_path: Path) -> None:
 # --- refusals --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [12, 13])
-def test_an_encoding_that_leaves_no_room_for_features_is_refused(dim: int, tmp_path: Path) -> None:
-    use_config(tmp_path, "llpe.dim", dim)
-    message = rf"`llpe\.dim` must leave room for the features in gnn\.dim_inner=12, got {dim}\. Make one smaller"
-    with pytest.raises(ValueError, match=message):
-        create_model()
-
-
 def test_features_of_another_width_are_refused_in_words(tmp_path: Path) -> None:
     use_config(tmp_path)
-    model = create_model()
     data = labelled("grid")
     data.x = torch.ones(12, 7)
     with pytest.raises(ValueError, match=r"`batch\.x` must have 2 columns, got 7\. .*cfg\.share\.dim_in"):
-        model(data)
+        create_model()(data)
 
 
 @pytest.mark.parametrize(
@@ -280,6 +249,7 @@ def test_features_of_another_width_are_refused_in_words(tmp_path: Path) -> None:
     [
         ({"order": 0}, "`order` must be"),
         ({"dim": 0}, "`dim` must be an integer of at least 1, got 0"),
+        ({"dim": 12}, r"`llpe\.dim` must leave room for the features in gnn\.dim_inner=12, got 12\. Make one smaller"),
         ({"name": "all"}, "`name` must be one of none, .*, got 'all'"),
         ({"source": "probes"}, "`source` must be left out, got 'probes'.* Use the encoding 'llpe-probes'"),
         ({"probes": 4}, "got probes. `probes` is an option of llpe-probes"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 
 import networkx
 import numpy as np
@@ -18,7 +19,7 @@ from torch_geometric.utils import to_networkx
 
 import llpe
 from llpe import LLPE, Graph, Prepare, make_encoding, tiny
-from llpe.graph import as_data
+from llpe.inputs import as_data, check_data
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::llpe.GraphWarning"),
@@ -27,14 +28,13 @@ pytestmark = [
 ]
 
 
+GRID = tiny("grid").edge_index
+
+
 def weighted() -> Data:
     """Directed, with weights, a self-loop, and an isolated node at the end."""
     edge_index = torch.tensor([[0, 1, 1, 2, 3, 2], [1, 0, 2, 3, 0, 2]])
     return Data(edge_index=edge_index, edge_weight=torch.tensor([1.0, 2.0, 0.5, 3.0, 0.25, 4.0]), num_nodes=5)
-
-
-def plain() -> Data:
-    return tiny("grid")
 
 
 def matrix(data: Data) -> sp.coo_array:
@@ -77,7 +77,7 @@ FORMS: dict[str, Callable[[Data], object]] = {
 }
 
 
-@pytest.mark.parametrize("make", [plain, weighted])
+@pytest.mark.parametrize("make", [partial(tiny, "grid"), weighted])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_holds_the_same_edges(form: str, make: Callable[[], Data]) -> None:
     data = as_data(FORMS[form](make()))  # type: ignore[arg-type]
@@ -87,8 +87,8 @@ def test_every_form_holds_the_same_edges(form: str, make: Callable[[], Data]) ->
 
 
 def test_a_pair_of_edges_and_number_of_nodes_is_a_graph() -> None:
-    data = as_data((plain().edge_index, 12))
-    assert (data.edge_index.tolist(), data.num_nodes) == (plain().edge_index.tolist(), 12)
+    data = as_data((GRID, 12))
+    assert (data.edge_index.tolist(), data.num_nodes) == (GRID.tolist(), 12)
 
 
 def test_a_graph_is_its_undirected_view() -> None:
@@ -98,7 +98,7 @@ def test_a_graph_is_its_undirected_view() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_function_takes_every_form(form: str) -> None:
+def test_every_function_and_encoding_takes_every_form(form: str) -> None:
     given = FORMS[form](weighted())
     assert Graph.from_data(given).fingerprint == Graph.from_data(weighted()).fingerprint
     for function in (
@@ -110,11 +110,6 @@ def test_every_function_takes_every_form(form: str) -> None:
         lambda graph: llpe.filtered_probes(graph, 4, probes=2),
     ):
         assert torch.allclose(function(given), function(weighted()), atol=1e-6)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_an_encoding_prepares_every_form(form: str) -> None:
-    given = FORMS[form](weighted())
     encoding = make_encoding("rwse", dim=4, steps=3)
     prepared = Prepare(encoding)(given) if isinstance(given, Data) else encoding.prepare(given)
     assert type(prepared) is Data
@@ -153,36 +148,31 @@ def test_parallel_edges_of_networkx_count_as_they_do_in_pyg() -> None:
     assert Graph.from_data(graph).adjacency.toarray()[0, 1] == 4
 
 
-def test_duplicate_entries_of_a_matrix_add_up_and_the_matrix_is_left_as_it_was() -> None:
+def test_entries_of_a_matrix_are_weights_that_add_up_and_it_is_left_as_it_was() -> None:
     given = sp.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
     assert as_data(given).edge_weight.tolist() == [2.0, 1.0]
     assert given.nnz == 3
-
-
-def test_a_boolean_adjacency_has_no_weights() -> None:
     assert as_data(sp.csr_array(np.array([[False, True], [True, False]]))).edge_weight is None
 
 
-BAD: dict[str, tuple[Callable[[], object], str]] = {
+NO_FORM: dict[str, tuple[Callable[[], object], str]] = {
     "a dense array": (lambda: np.eye(3), r"`data` must be a .*Data, \(edge_index, num_nodes\), .* got ndarray\. Conv"),
     "hetero": (HeteroData, r"networkx graph, got HeteroData\. Convert it, e\.g\. with HeteroData\.to_homogeneous"),
     "a name": (lambda: "cora", r"networkx graph, got str"),
-    "edges alone": (lambda: (plain().edge_index,), r"must be \(edge_index, num_nodes\) .*, got \(Tensor\)"),
-    "weights": (lambda: (plain().edge_index, torch.ones(34)), r"got \(Tensor, Tensor\)\. Use Data\(edge_index"),
-    "an array": (lambda: (plain().edge_index.numpy(), 12), r"got \(ndarray, int\)"),
-    "too few nodes": (lambda: (plain().edge_index, 3), r"must name nodes 0 … 2, got an edge to node 11"),
-    "no nodes": (lambda: (plain().edge_index[:, :0], 0), r"must have at least one node, got 0"),
+    "edges alone": (lambda: (GRID,), r"must be \(edge_index, num_nodes\) .*, got \(Tensor\)"),
+    "weights": (lambda: (GRID, torch.ones(34)), r"got \(Tensor, Tensor\)\. Use Data\(edge_index"),
+    "an array": (lambda: (GRID.numpy(), 12), r"got \(ndarray, int\)"),
+    "too few nodes": (lambda: (GRID, 3), r"must name nodes 0 … 2, got an edge to node 11"),
+    "no nodes": (lambda: (GRID[:, :0], 0), r"must have at least one node, got 0"),
     "not square": (lambda: sp.csr_array((3, 4)), r"`data` must be square.* got shape \[3, 4\]"),
     "complex": (lambda: sp.csr_array(np.array([[0, 1j], [1j, 0]])), r"`data` must have real entries, got complex128"),
     "negative": (lambda: sp.csr_array([[0.0, -1.0], [-1.0, 0.0]]), r"edge_weight` must not be negative, got -1"),
-    "NaN": (lambda: sp.csr_array([[0.0, np.nan], [1.0, 0.0]]), r"edge_weight` must be finite, got 1 NaN"),
     "some weights": (
         lambda: networkx.Graph([(0, 1, {"weight": 2.0}), (1, 2)]),
-        r"edge attribute `weight` must be a number for every edge, got None\. Set it, or remove it",
+        r"`weight` must be a number on every edge of `data`, got None\. Set it, or remove it",
     ),
-    "a word as weight": (lambda: networkx.Graph([(0, 1, {"weight": "much"})]), r"for every edge, got 'much'"),
+    "a word as weight": (lambda: networkx.Graph([(0, 1, {"weight": "much"})]), r"on every edge of `data`, got 'much'"),
     "nothing": (networkx.Graph, r"must have at least one node, got 0"),
-    "a batch": (lambda: Batch.from_data_list([plain()]), r"must be a single graph, got a Batch"),
     "a rectangular adj_t": (
         lambda: Data(adj_t=torch.ones(2, 3).to_sparse(), num_nodes=3),
         r"`data\.adj_t` must be square.* got shape \[2, 3\]",
@@ -190,22 +180,70 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("name", NO_FORM)
 def test_what_is_no_graph_is_refused_in_words(name: str) -> None:
-    make, message = BAD[name]
-    given = make()
-    with pytest.raises(ValueError, match=message):
-        llpe.end_spectrum(given, first=1)  # type: ignore[arg-type]
-    if not isinstance(given, Batch):
+    make, message = NO_FORM[name]
+    for use in (LLPE(2).prepare, partial(llpe.end_spectrum, first=1)):
         with pytest.raises(ValueError, match=message):
-            LLPE(2).prepare(given)  # type: ignore[arg-type]
+            use(make())
+
+
+PATH = tiny("path").edge_index
+NAN, INF = torch.nan, torch.inf
+BAD_TENSORS: dict[str, tuple[dict[str, Tensor | None], str]] = {
+    "no edges": ({"edge_index": None}, r"`data\.edge_index` must be a .* tensor, got None"),
+    "float": ({"edge_index": PATH.float()}, r"index` must have dtype torch\.int64, got torch\.float32\. Convert it"),
+    "int32": ({"edge_index": PATH.int()}, r"must have dtype torch\.int64, got torch\.int32"),
+    "an edge list": ({"edge_index": PATH.t()}, r"must have shape \[2, num_edges\], got \[8, 2\]\. Transpose"),
+    "one row": ({"edge_index": PATH[0]}, r"must have shape \[2, num_edges\], got \[8\]"),
+    "a missing node": ({"edge_index": 2 * PATH}, r"nodes 0 … 4, got an edge to node 8\. Set data\.num_nodes"),
+    "a negative node": ({"edge_index": -PATH}, r"nodes 0 … 4, got an edge to node -4"),
+    "boolean": ({"edge_weight": torch.ones(8) > 0}, r"`data\.edge_weight` must be real numbers, got torch\.bool"),
+    "complex": ({"edge_weight": torch.ones(8) * 1j}, r"must be real numbers, got torch\.complex64"),
+    "too few": ({"edge_weight": torch.ones(7)}, r"weight` must have one weight for each of 8 edges, got 7"),
+    "NaN weight": (
+        {"edge_weight": torch.full((8,), NAN)},
+        r"`data\.edge_weight` must be finite, got 8 NaN",
+    ),
+    "negative": ({"edge_weight": torch.full((8,), -0.5)}, r"`data\.edge_weight` must not be negative, got -0\.5"),
+    "NaN": (
+        {"x": torch.tensor([0.0, NAN, 1.0, NAN, 0.0])[:, None]},
+        r"`data\.x` must be finite, got 2 NaN .* Clean",
+    ),
+    "infinite": ({"x": torch.full((5, 2), -INF)}, r"`data\.x` must be finite, got 10 NaN"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TENSORS)
+def test_bad_tensors_are_refused_in_words(name: str) -> None:
+    changes, message = BAD_TENSORS[name]
+    data = Data(**{"edge_index": PATH, "num_nodes": 5, **changes})
+    for use in (check_data, Graph.from_data, LLPE(2).prepare):
+        with pytest.raises(ValueError, match=message):
+            use(data)
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc])
+def test_a_nan_is_found_in_sparse_features(layout: torch.layout) -> None:
+    x = torch.eye(5)
+    check_data(Data(edge_index=PATH, x=x.to_sparse(layout=layout)))
+    x[3, 3] = NAN
+    with pytest.raises(ValueError, match=r"`data\.x` must be finite, got 1 NaN"):
+        check_data(Data(edge_index=PATH, x=x.to_sparse(layout=layout)))
+
+
+def test_what_is_no_single_graph_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"`data` must be a single graph, got a Batch\. Prepare each graph before"):
+        Graph.from_data(Batch.from_data_list([tiny("path"), tiny("ring")]))
+    with pytest.raises(ValueError, match=r"`data` must be a torch_geometric\.data\.Data, got HeteroData\. Convert it"):
+        check_data(HeteroData())  # type: ignore[arg-type]
 
 
 def test_networkx_is_not_imported_for_other_graphs() -> None:
     code = """
 import sys
 import scipy.sparse as sp
-from llpe.graph import as_data
+from llpe.inputs import as_data, check_data
 before = "networkx" in sys.modules
 as_data(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
 assert ("networkx" in sys.modules) == before

@@ -10,35 +10,10 @@ import pytest
 import llpe
 
 ROOT = Path(llpe.__file__).parent
-ORDER = [
-    "checks",
-    "extra",
-    "files",
-    "memory",
-    "graph",
-    "data",
-    "sparse",
-    "filtering",
-    "laplacian",
-    "chebyshev",
-    "filters",
-    "cache",
-    "walks",
-    "solvers",
-    "probes",
-    "eigenspaces",
-    "spectrum",
-    "functional",
-    "encodings",
-    "transforms",
-    "graphgym",
-    "models",
-    "lab",
-    "experiments",
-    "report",
-    "paper",
-    "cli",
-]
+LAYERS = """
+    checks extra storage inputs graph homophily data spmm laplacian chebyshev cache walks eigensolvers probes spectrum
+    functional encodings transforms graphgym models lab experiments report paper cli
+"""
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -55,13 +30,14 @@ def imported_modules(path: Path) -> set[str]:
 
 
 def test_imports_point_one_way():
+    order = LAYERS.split()
     for path in sorted(ROOT.rglob("*.py")):
         layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
         if layer == "__init__":
             continue
-        assert layer in ORDER, f"{path.name}: a new layer needs its place in the order"
+        assert layer in order, f"{path.name}: a new layer needs its place in the order"
         for other in imported_modules(path) - {layer, "__version__"}:
-            assert ORDER.index(other) < ORDER.index(layer), f"{path.relative_to(ROOT)} imports llpe.{other}"
+            assert order.index(other) < order.index(layer), f"{path.relative_to(ROOT)} imports llpe.{other}"
 
 
 def test_encodings_do_not_import_each_other():

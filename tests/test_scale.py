@@ -8,7 +8,7 @@ import pytest
 
 MEASURE = """
 import json, torch
-from llpe.memory import peak_memory
+from llpe.storage import peak_memory
 torch.set_num_threads(1)
 {body}
 print(json.dumps({{"gigabytes": peak_memory() / 1e9, **result}}))

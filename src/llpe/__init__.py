@@ -10,7 +10,7 @@ A graph becomes a spectrum, a spectrum becomes an encoding, an encoding feeds a 
 * the graph: :class:`Graph`, :func:`class_homophily`, :func:`node_homophily`, :func:`edge_homophily`, :func:`tiny`
 * results on disk: :class:`Cache`
 
-Names are loaded when they are first used, so that the command line answers before torch is there.
+A name is loaded when it is first used, so that the command line answers before torch is loaded.
 """
 
 from __future__ import annotations
@@ -22,18 +22,11 @@ if TYPE_CHECKING:
     from llpe.cache import Cache, CacheWarning
     from llpe.encodings import LLPE, Concat, Encoding, InvariantLLPE, ProbeLLPE, make_encoding
     from llpe.functional import filtered_probes, laplacian_eigenvectors, random_walk_return
-    from llpe.graph import (
-        Graph,
-        GraphWarning,
-        class_homophily,
-        edge_homophily,
-        local_homophily,
-        node_homophily,
-        tiny,
-    )
-    from llpe.memory import SpectrumError
+    from llpe.graph import Graph, GraphWarning, tiny
+    from llpe.homophily import class_homophily, edge_homophily, local_homophily, node_homophily
     from llpe.probes import probe_features
     from llpe.spectrum import Spectrum, end_spectrum, full_spectrum
+    from llpe.storage import SpectrumError
     from llpe.transforms import AddGraphGPSStatistics, AddLaplacianEigenvectorPE, AddRandomWalkPE, Prepare
 
 __version__ = "0.1.0"
@@ -69,28 +62,21 @@ __all__ = [
 ]
 
 _HOME = {
-    "cache": ("Cache", "CacheWarning"),
-    "encodings": ("LLPE", "Concat", "Encoding", "InvariantLLPE", "ProbeLLPE", "make_encoding"),
-    "functional": ("filtered_probes", "laplacian_eigenvectors", "random_walk_return"),
-    "graph": (
-        "Graph",
-        "GraphWarning",
-        "class_homophily",
-        "edge_homophily",
-        "local_homophily",
-        "node_homophily",
-        "tiny",
-    ),
-    "probes": ("probe_features",),
-    "memory": ("SpectrumError",),
-    "spectrum": ("Spectrum", "end_spectrum", "full_spectrum"),
-    "transforms": ("AddGraphGPSStatistics", "AddLaplacianEigenvectorPE", "AddRandomWalkPE", "Prepare"),
+    "cache": "Cache CacheWarning",
+    "encodings": "LLPE Concat Encoding InvariantLLPE ProbeLLPE make_encoding",
+    "functional": "filtered_probes laplacian_eigenvectors random_walk_return",
+    "graph": "Graph GraphWarning tiny",
+    "homophily": "class_homophily edge_homophily local_homophily node_homophily",
+    "probes": "probe_features",
+    "spectrum": "Spectrum end_spectrum full_spectrum",
+    "storage": "SpectrumError",
+    "transforms": "AddGraphGPSStatistics AddLaplacianEigenvectorPE AddRandomWalkPE Prepare",
 }
 
 
 def __getattr__(name: str) -> Any:
     for module, names in _HOME.items():
-        if name in names:
+        if name in names.split():
             return getattr(import_module(f"llpe.{module}"), name)
     raise AttributeError(f"module 'llpe' has no attribute {name!r}")
 

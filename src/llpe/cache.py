@@ -2,11 +2,11 @@
 
 An entry is one safetensors file. Its name is the hash of its key, so that a changed argument or graph is another
 entry; its header carries the key, a few facts about the result, and the checksum of all three. Writing is atomic, and
-a lock lets one process compute while the others wait for it. Of a graph of up to ``SMALL`` nodes nothing is kept: it
-is computed almost as soon as it is read, and sooner than it is written.
+a lock lets one process compute while the others wait for it. Nothing is kept for graphs of up to ``SMALL`` nodes:
+computing takes about as long as reading, and less than writing.
 
-``LLPE_CACHE`` moves the folder (default: ``llpe`` in the user's cache folder); ``LLPE_CACHE_GB`` is its size
-limit (default 10). Where it is passed, the entries that were not used for longest leave, down to nine tenths of it.
+``LLPE_CACHE`` moves the folder (default: ``llpe`` in the user's cache folder); ``LLPE_CACHE_GB`` is its size limit
+(default 10). Above it, the entries that were not used for longest are deleted, down to nine tenths of the limit.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from llpe.checks import refusal
 from llpe.graph import SMALL, Graph
+from llpe.storage import replacing
 
-# What reading a damaged or foreign file raises; torch says RuntimeError for one that is deleted while it is opened.
+# What reading a damaged or foreign file raises; torch raises RuntimeError for one that is deleted while it is opened.
 UNREADABLE = (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError)
 FORMAT = 2  # raise when the meaning of stored results changes: older entries are then no longer found
-LOCKS = 64  # files for each kind of result, shared by its entries: no more of them however many entries come and go
-ROOM = 0.9  # of the limit that is left filled where it was passed, so that not every write has to make room
+LOCKS = 64  # files for each kind of result, shared by its entries, however many there are
+ROOM = 0.9  # of the limit stays filled when it was passed, so that not every write has to make room
 
 
 class CacheWarning(UserWarning):
@@ -76,8 +78,7 @@ class Cache:
         """The stored result for ``key``, computed and stored first if it is not there."""
         text = json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True)
         path = self.folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.safetensors"
-        found = self._read(path, text, warn=False)  # damage is said once, under the lock
-        if found is not None:
+        if found := self._read(path, text, warn=False):  # damage is said once, under the lock
             return found
         try:
             lock = self._lock(kind, path.stem)
@@ -85,8 +86,7 @@ class Cache:
             self._complain(path, error)
             return compute()
         with lock:
-            found = self._read(path, text)  # another process may have finished it while we waited
-            if found is not None:
+            if found := self._read(path, text):  # another process may have finished it while we waited
                 return found
             result = compute()
             size = self._write(path, text, result)
@@ -119,9 +119,8 @@ class Cache:
     def _lock(self, kind: str, name: str) -> AcquireReturnProxy:
         """Holds one of the ``LOCKS`` files of this kind.
 
-        They stay: a lock file that is removed can be held by two at once. Entries that share one wait for each other,
-        which is why a result may ask for others of another kind only (an encoding for a spectrum): no circle of
-        waiting can close.
+        They stay: a lock file that is removed can be held by two at once. Entries that share one wait for each other.
+        So a result may only ask for others of another kind (an encoding for a spectrum): nobody waits in a circle.
         """
         folder = self.folder / "locks"
         folder.mkdir(parents=True, exist_ok=True)
@@ -143,7 +142,7 @@ class Cache:
             return None
         except UNREADABLE as error:
             if warn and path.exists():  # or it was evicted while we read it
-                message = f"cache entry {path} is damaged ({error}); computing it anew."
+                message = f"cache entry {path} is damaged ({error}); computing it again."
                 warnings.warn(message, CacheWarning, stacklevel=3)
             return None
 
@@ -151,24 +150,21 @@ class Cache:
         """Writes the entry and returns its bytes, 0 if it could not be kept."""
         tensors = {name: tensor.contiguous() for name, tensor in result.tensors.items()}
         size = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
-        partial = path.with_suffix(f".{os.getpid()}.partial")
         try:
             self._check_size(size)
             facts = json.dumps(result.facts)
             header = {"key": text, "facts": facts, "checksum": _checksum(text, facts, tensors)}
-            partial.touch()
-            mode = partial.stat().st_mode  # what the user's umask allows; safetensors allows the owner only
-            save_file(tensors, partial, metadata=header)
-            partial.chmod(mode)
-            size = partial.stat().st_size  # the header counts too
-            self._check_size(size)
-            os.replace(partial, path)
+            with replacing(path) as partial:
+                partial.touch()
+                mode = partial.stat().st_mode  # what the user's umask allows; safetensors allows the owner only
+                save_file(tensors, partial, metadata=header)
+                partial.chmod(mode)
+                size = partial.stat().st_size  # the header counts too
+                self._check_size(size)
             return size
         except (OSError, SafetensorError) as error:
             self._complain(path, error)
             return 0
-        finally:
-            partial.unlink(missing_ok=True)
 
     def _check_size(self, size: int) -> None:
         if size > self.limit:
@@ -177,8 +173,8 @@ class Cache:
     def _account(self, size: int, keep: Path) -> None:
         """Counts a written entry, and makes room where the limit is passed.
 
-        The bytes of all entries are in a file that every process adds to, so the folder is looked through only when
-        the limit may be passed (the sum is above it or cannot be read), which sets the sum right.
+        A file that every process adds to holds the bytes of all entries. The folder is read only when that sum is above
+        the limit or lost, which also corrects it.
         """
         count = self.folder / "locks" / "bytes"
         with FileLock(count.with_suffix(".lock")):
@@ -191,7 +187,7 @@ class Cache:
             count.write_text(str(total))
 
     def _evict(self, keep: Path) -> int:
-        """Deletes what was not used for longest if there is more than the limit; returns the bytes that are left."""
+        """Deletes what was not used for longest if there is more than the limit; returns the bytes that remain."""
         used = []
         for path in self.folder.glob("*.safetensors"):
             with contextlib.suppress(FileNotFoundError):
@@ -223,21 +219,16 @@ def default_cache() -> Cache:
     except (ValueError, OverflowError):
         limit = -1
     if limit < 0:
-        raise ValueError(f"`LLPE_CACHE_GB` must be a number of gigabytes, at least 0, got {gigabytes!r}.")
+        raise refusal("LLPE_CACHE_GB", "be a number of gigabytes, at least 0", repr(gigabytes))
     return Cache(os.environ.get("LLPE_CACHE") or Path(home) / "llpe", limit)
 
 
 def fetch(
-    kind: str,
-    graph: Graph,
-    arguments: dict[str, Any],
-    compute: Callable[[], Result],
-    *,
-    cache: bool | Cache = True,
+    kind: str, graph: Graph, arguments: dict[str, Any], compute: Callable[[], Result], *, cache: bool | Cache = True
 ) -> Result:
-    """What a graph has under these arguments, from the given cache, the default one (``True``), or none (``False``)."""
+    """The result for a graph and arguments, from the given cache, the default one (``True``), or none (``False``)."""
     if not isinstance(cache, bool | Cache):
-        raise ValueError(f"`cache` must be True, False or an llpe.Cache, got {cache!r}. Pass Cache(folder).")
+        raise refusal("cache", "be True, False or an llpe.Cache", repr(cache), "Pass Cache(folder).")
     if cache is False or graph.num_nodes <= SMALL:
         return compute()
     key = {"graph": graph.fingerprint, **arguments}

@@ -1,4 +1,4 @@
-"""The packages of the extra ``lab``, and what to say where they are missing."""
+"""The packages of the extra ``lab``, and what to say where one of them is missing."""
 
 from __future__ import annotations
 
@@ -21,11 +21,7 @@ INSTALL = 'pip install "llpe[lab]" (in a checkout: pip install ".[lab]")'
 
 
 def require_lab(what: str) -> None:
-    """Refuses, in one line that says what to install, if a package of the extra ``lab`` is missing.
-
-    Args:
-        what: what needs them.
-    """
+    """Refuses ``what``, in one line that says what to install, if a package of the extra ``lab`` is missing."""
     missing = [name for name in LAB if not _installed(name)]
     if missing:
         raise ModuleNotFoundError(

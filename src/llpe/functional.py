@@ -1,7 +1,7 @@
 """Encodings without anything learned, as plain functions from a graph to a tensor with one row per node.
 
-Each takes a graph in any form that :func:`llpe.graph.as_data` takes, and returns a tensor on the CPU. The encodings and
-the transforms are made from them.
+Each takes a graph in any form that :func:`llpe.inputs.as_data` takes, and returns a tensor on the CPU. Encodings and
+transforms are made from them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe.cache import Cache
-from llpe.chebyshev import check_order, recurrence
+from llpe.chebyshev import BANKS, count_signals, recurrence, spread, to_unit_rows
 from llpe.checks import check_choice, check_count, check_seed
-from llpe.filters import BANKS, count_signals, spread, to_unit_rows
-from llpe.graph import SMALL, Graph, GraphLike, as_data, check_data
+from llpe.graph import SMALL, Graph, edges_of
+from llpe.inputs import GraphLike, as_data, check_data
 from llpe.laplacian import Kind, normalised_adjacency
 from llpe.probes import draw, without_trivial
-from llpe.sparse import multiply, torch_csr
 from llpe.spectrum import end_spectrum
+from llpe.spmm import multiply, torch_csr
 from llpe.walks import return_probabilities
 
 
@@ -94,14 +94,14 @@ def filtered_probes(
 ) -> Tensor:
     """Random probes through a bank of low and high passes: both ends of the spectrum without an eigenvector.
 
-    What ``ProbeLLPE(dim, size=1.0, frozen=True)`` gives, at a fraction of its memory: Σ_m C[m, f]·T_m(L̃)S is added up
-    as the terms come. See :mod:`llpe.probes` and :mod:`llpe.filters`.
+    The same as ``ProbeLLPE(dim, size=1.0, frozen=True)``, at a fraction of its memory: Σ_m C[m, f]·T_m(L̃)S is added up
+    term by term. See :mod:`llpe.probes` and :mod:`llpe.chebyshev`.
 
     Args:
         graph: any graph.
         dim: number of columns, probes × filters.
-        probes: how many, by default as many as ``dim``, at most 128. What a filter gives a node, one number for each
-            probe, is scaled to mean square 1 (but for a single probe, of which only the sign would be left; its columns
+        probes: how many, by default as many as ``dim``, at most 128. A filter's output at a node, one number for each
+            probe, is scaled to mean square 1 (not for a single probe, of which only the sign would be left; its columns
             have variance 1).
         order: number of Chebyshev terms of a filter: the sharpest one resolves about 1/order² of the spectrum.
         bank: ``"heat"`` or ``"step"``.
@@ -118,7 +118,7 @@ def filtered_probes(
     """
     check_count("dim", dim)
     probes = count_signals("probes", probes, dim)
-    check_order(order)
+    check_count("order", order)
     check_choice("bank", bank, tuple(BANKS))
     check_seed(seed)
     view = Graph.from_data(graph)
@@ -145,9 +145,7 @@ def padded(tensor: Tensor, width: int) -> Tensor:
 def _as_given(data: Data) -> np.ndarray | sp.csr_array:
     """The weighted adjacency of the edges as they are: parallel edges add up. An array for small graphs."""
     n = check_data(data)
-    source, target = data.edge_index.cpu().numpy()
-    given = data.edge_weight
-    weight = None if given is None else given.detach().cpu().double().numpy().reshape(-1)
+    source, target, weight = edges_of(data)
     if n <= SMALL:
         return np.bincount(source * n + target, weight, n**2).reshape(n, n).astype(np.float64)
     return sp.csr_array((np.ones(source.size) if weight is None else weight, (source, target)), shape=(n, n))

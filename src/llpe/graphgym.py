@@ -28,6 +28,7 @@ from torch_geometric.data import Data
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.register import register_config, register_node_encoder
 
+from llpe.checks import refusal
 from llpe.encodings import LLPE, InvariantLLPE, ProbeLLPE, make_encoding
 
 if cfg is None:
@@ -62,18 +63,14 @@ class LLPENodeEncoder(nn.Module):
         self.encoding = make_encoding(**{"dim": dim_emb // 2} | given)
         rest = dim_emb - self.encoding.dim
         if rest < 1:
-            raise ValueError(
-                f"`llpe.dim` must leave room for the features in gnn.dim_inner={dim_emb}, got {self.encoding.dim}. "
-                "Make one smaller or the other larger."
-            )
+            rule = f"leave room for the features in gnn.dim_inner={dim_emb}"
+            raise refusal("llpe.dim", rule, self.encoding.dim, "Make one smaller or the other larger.")
         self.dim_in = cfg.share.dim_in if expand_x else rest
         self.project = nn.Linear(self.dim_in, rest) if expand_x else nn.Identity()
 
     def forward(self, batch: Data) -> Data:
         if batch.x.size(-1) != self.dim_in:
-            raise ValueError(
-                f"`batch.x` must have {self.dim_in} columns, got {batch.x.size(-1)}. GraphGym's create_loader() sets "
-                "cfg.share.dim_in; set it before create_model() where there is no loader."
-            )
+            instead = "create_loader() sets cfg.share.dim_in; set it before create_model() where there is no loader."
+            raise refusal("batch.x", f"have {self.dim_in} columns", batch.x.size(-1), instead)
         batch.x = torch.cat([self.project(batch.x), self.encoding(batch)], dim=-1)
         return batch

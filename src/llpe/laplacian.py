@@ -18,14 +18,11 @@ from typing import Literal, get_args
 import numpy as np
 import scipy.sparse as sp
 
+from llpe.checks import check_choice
 from llpe.graph import Graph
 
 Kind = Literal["sym", "rw", "comb"]
-
-
-def check_kind(kind: str) -> None:
-    if kind not in get_args(Kind):
-        raise ValueError(f"`laplacian` must be one of {', '.join(get_args(Kind))}, got {kind!r}.")
+KINDS: tuple[str, ...] = get_args(Kind)
 
 
 def inverse_sqrt(degree: np.ndarray) -> np.ndarray:
@@ -52,7 +49,7 @@ def laplacian(graph: Graph, kind: Kind = "sym") -> sp.csr_array:
         >>> laplacian(Graph.from_data(tiny("path")), "comb").toarray()[1]
         array([-1.,  2., -1.,  0.,  0.])
     """
-    check_kind(kind)
+    check_choice("kind", kind, KINDS)
     if kind == "comb":
         return sp.csr_array(sp.diags_array(graph.degree) - graph.adjacency)
     identity = sp.eye_array(graph.num_nodes, format="csr")
@@ -62,14 +59,7 @@ def laplacian(graph: Graph, kind: Kind = "sym") -> sp.csr_array:
 
 
 def dense_laplacian(graph: Graph, kind: Kind = "sym") -> np.ndarray:
-    """The same as an array: for small graphs.
-
-    Example:
-        >>> from llpe.graph import tiny
-        >>> dense_laplacian(Graph.from_data(tiny("path")), "comb")[1, :3]
-        array([-1.,  2., -1.])
-    """
-    check_kind(kind)
+    """The same as an array: for small graphs."""
     if kind == "comb":
         out = -graph.dense
     else:
@@ -83,14 +73,12 @@ def centre(graph: Graph, kind: Kind) -> float:
     """Half of an upper bound of the spectrum: where the Chebyshev variable is zero."""
     if kind != "comb":
         return 1.0
-    edges = graph.adjacency.tocoo()
-    if edges.nnz == 0:
-        return 1.0
-    return float((graph.degree[edges.row] + graph.degree[edges.col]).max()) / 2
+    rows, columns = graph.adjacency.nonzero()
+    return float((graph.degree[rows] + graph.degree[columns]).max()) / 2 if rows.size else 1.0
 
 
 def trivial_vector(graph: Graph, kind: Kind) -> np.ndarray | None:
-    """The one null vector that says nothing of position (√d, or 1 for ``comb``), or None where there is none.
+    """The one null vector that says nothing about position (√d, or 1 for ``comb``), or None where there is none.
 
     For ``rw`` this is the vector of the ``sym`` problem, like every vector before the final D^(−1/2).
     """

@@ -17,13 +17,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from llpe.chebyshev import check_order, recurrence
-from llpe.graph import SMALL, Graph, GraphLike
+from llpe.chebyshev import recurrence
+from llpe.checks import check_count
+from llpe.graph import SMALL, Graph
+from llpe.inputs import GraphLike
 from llpe.laplacian import normalised_adjacency
-from llpe.sparse import multiply, torch_csr
+from llpe.spmm import multiply, torch_csr
 
 CHUNK = 16  # Chebyshev terms gathered before they are written out: one cache line of float32
-ROWS = 4096  # of a block that are multiplied at once in an inner product
+ROWS = 4096  # of a block that are multiplied at once in an inner product: all at once would need another block
 
 
 def draw(num_nodes: int, count: int, seed: int, *, first: int = 0) -> np.ndarray:
@@ -51,8 +53,8 @@ def probe_features(
     """T_m(L̃)S for all m < order and all probes, and the moments of the spectrum.
 
     Works in blocks of probes, so that memory beyond the output stays a fraction of it. ``centred`` takes the trivial
-    eigenvector √d out of the probes, and so out of all terms: it says nothing of a node's position, and is what a low
-    pass keeps most of.
+    eigenvector √d out of the probes, and so out of all terms: it says nothing about a node's position, and a low pass
+    keeps it best.
 
     Returns:
         The features (num_nodes, probes, order) in float32, and the estimated moments μ_0 … μ_{2·order−2} in float64:
@@ -64,8 +66,8 @@ def probe_features(
         >>> features.shape, moments.shape
         (torch.Size([8, 2, 4]), (7,))
     """
-    check_order(order)
-    check_probes(probes)
+    check_count("order", order)
+    check_count("probes", probes)
     graph = Graph.from_data(graph)
     n = graph.num_nodes
     operator = torch_csr(-normalised_adjacency(graph))  # L̃ = L − I
@@ -86,8 +88,8 @@ def probe_features(
             before = term
             buffer[m % chunk, :, :count] = term
             if (m + 1) % chunk == 0 or m + 1 == order:
-                begin = m - m % chunk
-                out[:, first : first + count, begin : m + 1] = buffer[: m % chunk + 1, :, :count].permute(1, 2, 0)
+                done = m % chunk + 1
+                out[:, first : first + count, m + 1 - done : m + 1] = buffer[:done, :, :count].permute(1, 2, 0)
     return out, _moments(inner)
 
 
@@ -108,11 +110,6 @@ def _moments(inner: np.ndarray) -> np.ndarray:
 
 
 def _inner(a: Tensor, b: Tensor) -> float:
-    """⟨a, b⟩ in float64, a few rows at a time: the product of two large blocks would be another one, made anew."""
+    """⟨a, b⟩ in float64, a few rows at a time."""
     slices = zip(a.split(ROWS), b.split(ROWS), strict=True)
     return sum(float((x * y).sum(dtype=torch.float64)) for x, y in slices)
-
-
-def check_probes(probes: int) -> None:
-    if not isinstance(probes, int) or probes < 1:
-        raise ValueError(f"`probes` must be an integer of at least 1, got {probes!r}.")

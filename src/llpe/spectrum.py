@@ -14,32 +14,28 @@ wanted) by sparse iteration, isolated nodes not at all. So the eigenvalues that 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 import torch
+from scipy.linalg.lapack import dgeqrf, dorgqr
 from torch import Tensor
 
 from llpe.cache import Cache, Result, fetch
-from llpe.eigenspaces import Pool, numbered
-from llpe.graph import SMALL, Graph, GraphLike
-from llpe.laplacian import (
-    Kind,
-    centre,
-    check_kind,
-    dense_laplacian,
-    inverse_sqrt,
-    known_pairs,
-    laplacian,
-    trivial_vector,
-)
-from llpe.memory import SpectrumError, require_memory
-from llpe.solvers import DENSE_BELOW, REPEATED, Pairs, dense_pairs, end_pairs
+from llpe.checks import check_choice, check_count
+from llpe.eigensolvers import DENSE_BELOW, REPEATED, Pairs, dense_pairs, end_pairs
+from llpe.graph import SMALL, Graph
+from llpe.inputs import GraphLike
+from llpe.laplacian import KINDS, Kind, centre, dense_laplacian, inverse_sqrt, known_pairs, laplacian, trivial_vector
+from llpe.probes import draw
+from llpe.storage import SpectrumError, require_memory
 
-GUARD = 8  # pairs beyond the wanted ones, to see where the last eigenspace ends; grows until it does
-MOST_GUARD = 1000
+GUARD, MOST_GUARD = 8, 1000  # pairs beyond the wanted ones, to see where the last eigenspace ends: at first, at most
+BLOCK = 64  # columns that LAPACK may work on at once
 Matrix: TypeAlias = np.ndarray | sp.csr_array  # an array for small graphs
+Parts: TypeAlias = list[tuple[np.ndarray, Pairs]]  # the nodes and the eigenpairs of every component
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +75,7 @@ class Spectrum:
 
 
 def full_spectrum(data: GraphLike, *, laplacian: Kind = "sym", seed: int = 0, cache: bool | Cache = True) -> Spectrum:
-    """All eigenpairs, by LAPACK. Needs about 32·n² bytes and refuses when they are not there.
+    """All eigenpairs, by LAPACK. Needs about 32·n² bytes and refuses when they are not free.
 
     Example:
         >>> from llpe.graph import tiny
@@ -87,7 +83,7 @@ def full_spectrum(data: GraphLike, *, laplacian: Kind = "sym", seed: int = 0, ca
         [0.0, 1.0, 1.0, 1.0, 1.0, 2.0]
     """
     graph = Graph.from_data(data)
-    return _spectrum(graph, laplacian, None, None, seed, cache)
+    return _spectrum(graph, graph.num_nodes, 0, {"laplacian": laplacian, "seed": seed}, cache)
 
 
 def end_spectrum(
@@ -106,78 +102,64 @@ def end_spectrum(
         >>> end_spectrum(tiny("ring"), first=1, last=1, cache=False).values.tolist()
         [0.0, 2.0]
     """
-    for name, count in (("first", first), ("last", last)):
-        if not isinstance(count, int) or count < 0:
-            raise ValueError(f"`{name}` must be an integer of at least 0, got {count!r}.")
+    check_count("first", first, least=0)
+    check_count("last", last, least=0)
     if first + last < 1:
         raise ValueError("`first` + `last` must be at least 1, got 0. Ask for pairs from one end or both.")
     graph = Graph.from_data(data)
-    return _spectrum(graph, laplacian, first, last, seed, cache)
+    low = min(first, graph.num_nodes)
+    made = {"laplacian": laplacian, "seed": seed, "first": first, "last": last}
+    return _spectrum(graph, low, min(last, graph.num_nodes - low), made, cache)
 
 
-def _spectrum(
-    graph: Graph, kind: Kind, first: int | None, last: int | None, seed: int, cache: bool | Cache
-) -> Spectrum:
-    check_kind(kind)
+def _spectrum(graph: Graph, low: int, high: int, made: dict[str, Any], cache: bool | Cache) -> Spectrum:
+    check_choice("laplacian", made["laplacian"], KINDS)
+    compute = partial(_compute, graph, made["laplacian"], low, high, made["seed"])
+    result = fetch("spectrum", graph, made, compute, cache=cache)
+    fields: dict[str, Any] = {**result.tensors, **result.facts, "made": made, "cut": tuple(result.facts["cut"])}
+    return Spectrum(**fields)
+
+
+def _compute(graph: Graph, kind: Kind, low: int, high: int, seed: int) -> Result:
     n = graph.num_nodes
-    made: dict[str, Any] = {"laplacian": kind, "seed": seed}
-    if first is not None and last is not None:
-        made |= {"first": first, "last": last}
-        last = min(last, n)
-        first = min(first, n - last) if first + last > n and first < n else min(first, n)
-        last = n - first if first + last > n else last
-    result = fetch("spectrum", graph, made, lambda: _compute(graph, kind, first, last, seed), cache=cache)
-    facts = result.facts
-    return Spectrum(
-        **result.tensors,
-        first=facts["first"],
-        trivial=facts["trivial"],
-        solver=facts["solver"],
-        made=made,
-        cut=tuple(facts["cut"]),
-    )
-
-
-def _compute(graph: Graph, kind: Kind, first: int | None, last: int | None, seed: int) -> Result:
-    n = graph.num_nodes
-    matrix = _matrix(graph, "comb" if kind == "comb" else "sym")
-    if first is None or last is None or first + last >= n:
-        low, high = (n, 0) if first is None or last is None else (first, n - first)
-        parts, _ = _solve(graph, matrix, kind, None, None, seed)
-    else:
-        low, high = first, last
-        parts = _solve_ends(graph, matrix, kind, low, high, seed)
-    pool = Pool(parts, n, REPEATED * centre(graph, kind))
+    make = dense_laplacian if n <= SMALL else laplacian
+    matrix = make(graph, "comb" if kind == "comb" else "sym")
+    everything = low + high == n
+    pool = _solve(graph, matrix, kind, None, seed) if everything else _solve_ends(graph, matrix, kind, low, high, seed)
     chosen, cut = pool.choose(low, high)
     trivial = trivial_vector(graph, kind)
-    vectors = pool.vectors(chosen, trivial, seed)
-    values = pool.values[chosen]
+    values, vectors = pool.values[chosen], pool.vectors(chosen, trivial, seed)
     if kind == "rw":
         scale = inverse_sqrt(graph.degree)
         vectors *= np.where(scale > 0, scale, 1.0)[:, None]
-        matrix = _matrix(graph, kind)
+        matrix = make(graph, kind)
     tensors = {
         "values": torch.from_numpy(values),
         "vectors": torch.from_numpy(np.ascontiguousarray(vectors)),  # as read from the cache: the same bits follow
         "residuals": torch.from_numpy(_residuals(matrix, values, vectors)),
-        "spaces": torch.from_numpy(numbered(pool.spaces[chosen], 0)),
+        "spaces": torch.from_numpy(_numbered(pool.spaces[chosen], 0)),
     }
-    has_trivial = trivial is not None and low > 0
-    solver = "+".join(sorted({part.solver for _, part in parts}, reverse=True)) or "lapack"
-    return Result(tensors, {"first": low, "trivial": has_trivial, "solver": solver, "cut": cut})
+    solver = "+".join(sorted({part.solver for _, part in pool.parts}, reverse=True))
+    return Result(tensors, {"first": low, "trivial": trivial is not None and low > 0, "solver": solver, "cut": cut})
 
 
-def _solve_ends(
-    graph: Graph, matrix: Matrix, kind: Kind, first: int, last: int, seed: int
-) -> list[tuple[np.ndarray, Pairs]]:
+def _residuals(matrix: Matrix, values: np.ndarray, vectors: np.ndarray, block: int = 256) -> np.ndarray:
+    out = np.empty(values.size)
+    for start in range(0, values.size, block):
+        part = slice(start, start + block)
+        difference = matrix @ vectors[:, part] - vectors[:, part] * values[part]
+        out[part] = np.einsum("ij,ij->j", difference, difference)
+    return np.sqrt(out)
+
+
+def _solve_ends(graph: Graph, matrix: Matrix, kind: Kind, first: int, last: int, seed: int) -> _Pool:
     """Solves with a growing guard, until every eigenspace that the selection touches is known completely."""
     guard = GUARD
     while True:
-        low, high = first + guard if first else 0, last + guard if last else 0
-        parts, iterated = _solve(graph, matrix, kind, low, high, seed)
-        tolerance = REPEATED * centre(graph, kind)
-        if not iterated or Pool(parts, graph.num_nodes, tolerance).covers(first, last, iterated):
-            return parts
+        counts = first + guard if first else 0, last + guard if last else 0
+        pool = _solve(graph, matrix, kind, counts, seed)
+        if pool.covers(first, last):
+            return pool
         guard *= 4
         if guard > MOST_GUARD:
             raise SpectrumError(
@@ -186,71 +168,133 @@ def _solve_ends(
             )
 
 
-def _solve(
-    graph: Graph, matrix: Matrix, kind: Kind, low: int | None, high: int | None, seed: int
-) -> tuple[list[tuple[np.ndarray, Pairs]], list[int]]:
-    """(nodes, pairs) of every component, and which of them were iterated; ``low`` None means all pairs."""
+def _solve(graph: Graph, matrix: Matrix, kind: Kind, counts: tuple[int, int] | None, seed: int) -> _Pool:
+    """The eigenpairs of every component: as many from each end as ``counts`` says, or more; None means all."""
     groups = graph.component_nodes
-    largest = max(len(nodes) for nodes in groups)
-    if low is None:
-        _require_dense(8 * (3 * largest**2 + graph.num_nodes**2), graph.num_nodes)
-    middle = centre(graph, kind)
-    parts, iterated = [], []
-    for nodes in groups:
-        size = len(nodes)
-        if size == 1:
-            alone = np.array([0.0 if kind == "comb" else 1.0])
-            parts.append((nodes, Pairs(alone, np.ones((1, 1)), 1, 0, True, "lapack")))
-            continue
-        local = matrix[nodes][:, nodes] if len(groups) > 1 else matrix
-        known = known_pairs(graph.degree[nodes], graph.sides[nodes], kind)
-        if low is None or high is None or size <= DENSE_BELOW or 3 * (low + high) >= size:
-            if low is not None:
-                _require_dense(32 * size**2, size)
-            own = local.copy() if isinstance(local, np.ndarray) else local.toarray()
-            parts.append((nodes, dense_pairs(own, known)))
-        else:
-            iterated.append(len(parts))
-            pairs = end_pairs(sp.csr_array(local), known, low=low, high=high, centre=middle, seed=seed)
-            parts.append((nodes, pairs))
-    return parts, iterated
-
-
-def _matrix(graph: Graph, kind: Kind) -> Matrix:
-    return dense_laplacian(graph, kind) if graph.num_nodes <= SMALL else laplacian(graph, kind)
-
-
-def _require_dense(needed: int, size: int) -> None:
+    dense_below = graph.num_nodes if counts is None else max(DENSE_BELOW, 3 * sum(counts))
+    largest = max((len(nodes) for nodes in groups if len(nodes) <= dense_below), default=0)
+    size = graph.num_nodes if counts is None else largest
     require_memory(
-        needed,
+        8 * (3 * largest**2 + size**2),
         f"the dense eigendecomposition of {size} nodes",
         "Use 'llpe-ends' (first and last k eigenpairs) or 'llpe-probes' (the whole spectrum, no eigenvectors).",
     )
+    middle = centre(graph, kind)
+    parts: Parts = []
+    for nodes in groups:
+        if len(nodes) == 1:
+            alone = np.array([0.0 if kind == "comb" else 1.0])
+            parts.append((nodes, Pairs(alone, np.ones((1, 1)), 1, 0, "lapack")))
+            continue
+        local = matrix[nodes][:, nodes] if len(groups) > 1 else matrix
+        known = known_pairs(graph.degree[nodes], graph.sides[nodes], kind)
+        if counts is None or len(nodes) <= dense_below:
+            own = local.copy() if isinstance(local, np.ndarray) else local.toarray()
+            parts.append((nodes, dense_pairs(own, known)))
+        else:
+            low, high = counts
+            pairs = end_pairs(sp.csr_array(local), known, low=low, high=high, centre=middle, seed=seed)
+            parts.append((nodes, pairs))
+    return _Pool(parts, graph.num_nodes, REPEATED * middle)
+
+
+class _Pool:
+    """The eigenpairs of all components together, sorted and grouped into eigenspaces."""
+
+    def __init__(self, parts: Parts, num_nodes: int, tolerance: float) -> None:
+        self.parts, self.num_nodes, self.tolerance = parts, num_nodes, tolerance
+        values = np.concatenate([pairs.values for _, pairs in parts])
+        order = values.argsort(kind="stable")
+        self.values = values[order]
+        counts = [pairs.values.size for _, pairs in parts]
+        self.part = np.repeat(np.arange(len(parts)), counts)[order]  # of each pair: its component,
+        self.column = order - (np.cumsum(counts) - counts)[self.part]  # and its column there
+        self.spaces = _numbered(self.values, tolerance)
+        self.sizes = np.bincount(self.spaces)
+
+    def choose(self, low: int, high: int) -> tuple[np.ndarray, list[str]]:
+        """Positions of the wanted pairs, and what was cut."""
+        total = self.values.size
+        chosen = np.concatenate([np.arange(low), np.arange(total - high, total)])
+        kept = np.bincount(self.spaces[chosen], minlength=self.sizes.size)
+        cut = [
+            f"the eigenspace of {self.values[self.spaces == space][0]:.6g} has dimension {self.sizes[space]}, "
+            f"of which {kept[space]} are kept"
+            for space in np.flatnonzero((kept > 0) & (kept < self.sizes))
+        ]
+        return chosen, cut
+
+    def covers(self, low: int, high: int) -> bool:
+        """Whether the eigenspaces at the two cuts end inside what every iterated component has delivered."""
+        ends = [self.values[self.spaces == self.spaces[position]] for position in (low - 1, -high)]
+        return not any(
+            (low and pairs.values[pairs.low - 1] <= ends[0][-1] + self.tolerance)
+            or (high and pairs.values[pairs.low] >= ends[1][0] - self.tolerance)
+            for _, pairs in self.parts
+            if pairs.solver != "lapack"
+        )
+
+    def vectors(self, chosen: np.ndarray, trivial: np.ndarray | None, seed: int) -> np.ndarray:
+        """The chosen eigenvectors in the convention of this module, shape (num_nodes, len(chosen))."""
+        out = self._signed(chosen, draw(self.num_nodes, 1, seed)[:, 0].astype(np.float64))
+        spaces = self.spaces[chosen]
+        for space in np.flatnonzero((self.sizes > 1) & (np.bincount(spaces, minlength=self.sizes.size) > 0)):
+            where, members = np.flatnonzero(spaces == space), np.flatnonzero(self.spaces == space)
+            basis = self._basis(members)
+            probes = draw(self.num_nodes, where.size, seed).astype(np.float64)
+            if trivial is not None and abs(self.values[members[0]]) <= self.tolerance:
+                probes = np.column_stack([trivial, probes[:, :-1]])
+            out[:, where] = basis @ _orthonormal(basis.T @ probes)
+        if trivial is not None and chosen[0] == 0 and self.sizes[0] == 1:
+            out[:, 0] = trivial
+        return out
+
+    def _signed(self, chosen: np.ndarray, probe: np.ndarray) -> np.ndarray:
+        """The chosen eigenvectors, signed; those of repeated eigenvalues are arbitrary."""
+        if len(self.parts) == 1:
+            out = self.parts[0][1].vectors[:, self.column[chosen]]
+        else:
+            out = np.zeros((self.num_nodes, chosen.size))
+            single = np.flatnonzero(self.sizes[self.spaces[chosen]] == 1)
+            part = self.part[chosen[single]]
+            for index in np.unique(part):
+                nodes, pairs = self.parts[index]
+                mine = single[part == index]
+                out[np.ix_(nodes, mine)] = pairs.vectors[:, self.column[chosen[mine]]]
+        out *= np.where(probe @ out < 0, -1.0, 1.0)
+        return out
+
+    def _basis(self, positions: np.ndarray) -> np.ndarray | sp.csc_array:
+        """The eigenvectors at these positions; sparse where each lives on one component only."""
+        if len(self.parts) == 1:
+            return self.parts[0][1].vectors[:, self.column[positions]]
+        members = [(*self.parts[self.part[position]], self.column[position]) for position in positions]
+        entries = np.concatenate([pairs.vectors[:, column] for _, pairs, column in members])
+        rows = np.concatenate([nodes for nodes, *_ in members])
+        starts = np.cumsum([0, *(len(nodes) for nodes, *_ in members)])
+        return sp.csc_array((entries, rows, starts), shape=(self.num_nodes, positions.size))
+
+
+def _orthonormal(columns: np.ndarray) -> np.ndarray:
+    """Gram–Schmidt of the columns, by LAPACK's reflections: for a few columns far faster than NumPy's QR."""
+    upper, scale, *_ = dgeqrf(columns, lwork=BLOCK * columns.shape[1])
+    rotation, *_ = dorgqr(upper, scale, lwork=BLOCK * columns.shape[1])
+    return rotation * np.where(upper.diagonal() < 0, -1.0, 1.0)
+
+
+def _numbered(values: np.ndarray, tolerance: float) -> np.ndarray:
+    """The group of each of these ascending values, numbered 0, 1, …; a step above ``tolerance`` starts a new one."""
+    return np.cumsum(np.diff(values, prepend=values[0]) > tolerance)
 
 
 def directions(spectrum: Spectrum, probe: Tensor) -> Tensor:
     """Weights w such that U·w = Σ_E √dim(E) · P_E g / ‖P_E g‖ for the probe g: one direction per eigenspace E.
 
-    P_E g does not depend on the basis of E, nor, so, U·w; every eigenvalue carries energy equal to its multiplicity.
-
-    Args:
-        spectrum: eigenpairs of the symmetric normalised Laplacian.
-        probe: g, shape (num_nodes,).
-
-    Returns:
-        w, shape (K,), float64. For a simple eigenvalue it is the sign of u·g.
+    Neither P_E g nor U·w depends on the basis of E, and every eigenvalue has energy equal to its multiplicity. The
+    spectrum is that of ``sym``, the probe has shape (num_nodes,), and w has shape (K,) and is float64; for a simple
+    eigenvalue it is the sign of u·g.
     """
     projection = spectrum.vectors.T @ probe.double()
     count = int(spectrum.spaces.max()) + 1
     power = torch.zeros(count, dtype=torch.float64).index_add_(0, spectrum.spaces, projection**2)
-    size = torch.bincount(spectrum.spaces, minlength=count)
-    return projection * (size / power).sqrt()[spectrum.spaces]
-
-
-def _residuals(matrix: Matrix, values: np.ndarray, vectors: np.ndarray, block: int = 256) -> np.ndarray:
-    out = np.empty(values.size)
-    for begin in range(0, values.size, block):
-        part = slice(begin, begin + block)
-        apart = matrix @ vectors[:, part] - vectors[:, part] * values[part]
-        out[part] = np.einsum("ij,ij->j", apart, apart)
-    return np.sqrt(out)
+    return projection * (torch.bincount(spectrum.spaces) / power).sqrt()[spectrum.spaces]

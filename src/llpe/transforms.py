@@ -1,6 +1,7 @@
-"""The PyG face: what encodings need, as transforms.
+"""The transforms for PyG: the fixed part of an encoding, and replacements for PyG's own.
 
-All are deterministic and show every argument in their repr, by which PyG notices a changed ``pre_transform``.
+All are deterministic and show every argument in their repr, by which PyG notices a changed ``pre_transform``. With
+``cache`` what large graphs need is kept on disk; a ``pre_transform`` does not need that, as PyG keeps its result.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from llpe.cache import Cache
-from llpe.checks import check_count, check_seed
+from llpe.checks import check_count, check_seed, refusal
 from llpe.encodings.base import Encoding
 from llpe.functional import laplacian_eigenvectors, random_walk_return
-from llpe.graph import as_data
+from llpe.inputs import as_data
 from llpe.spectrum import end_spectrum
 
 
@@ -25,11 +26,7 @@ class _Transform(BaseTransform):
     """A transform whose repr shows every argument."""
 
     def __repr__(self) -> str:
-        names = [
-            name
-            for name, parameter in inspect.signature(type(self).__init__).parameters.items()
-            if name != "self" and parameter.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
+        names = [name for name in inspect.signature(type(self)).parameters if name != "kwargs"]
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 
@@ -39,7 +36,7 @@ class Prepare(_Transform):
 
     Args:
         encoding: the encoding whose fixed part is wanted.
-        cache: keep it on disk; not needed as a ``pre_transform``, whose result PyG keeps itself.
+        cache: keep it on disk.
 
     Example:
         >>> from llpe import make_encoding
@@ -49,12 +46,9 @@ class Prepare(_Transform):
 
     def __init__(self, encoding: Encoding, *, cache: bool | Cache = True) -> None:
         if not isinstance(encoding, Encoding):
-            raise ValueError(
-                f"`encoding` must be an llpe encoding, got {type(encoding).__name__}. "
-                "Build one with make_encoding(name, dim=…)."
-            )
-        self.encoding = encoding
-        self.cache = cache
+            instead = "Build one with make_encoding(name, dim=…)."
+            raise refusal("encoding", "be an llpe encoding", type(encoding).__name__, instead)
+        self.encoding, self.cache = encoding, cache
 
     def forward(self, data: Data) -> Data:
         return self.encoding.prepare(data, cache=self.cache)
@@ -73,7 +67,7 @@ class AddLaplacianEigenvectorPE(_Transform):
         attr_name: attribute to write to; None concatenates to ``data.x``.
         is_undirected: accepted for compatibility; the undirected view is always taken.
         seed: fixes signs and the basis of repeated eigenvalues.
-        cache: keep the eigenpairs of large graphs on disk; not needed as a ``pre_transform``, whose result PyG keeps.
+        cache: keep the eigenpairs of large graphs on disk.
 
     Example:
         >>> from llpe.graph import tiny
@@ -96,8 +90,7 @@ class AddLaplacianEigenvectorPE(_Transform):
         unknown = sorted(set(kwargs) - {"v0", "tol", "ncv", "maxiter"})
         if unknown:
             raise ValueError(f"arguments must be k, attr_name, is_undirected, seed, cache, got {', '.join(unknown)}.")
-        self.k, self.attr_name, self.is_undirected, self.seed = k, attr_name, is_undirected, seed
-        self.cache = cache
+        self.k, self.attr_name, self.is_undirected, self.seed, self.cache = k, attr_name, is_undirected, seed, cache
 
     def forward(self, data: Data) -> Data:
         vectors = laplacian_eigenvectors(data, self.k, seed=self.seed, cache=self.cache)
@@ -140,7 +133,7 @@ class AddGraphGPSStatistics(_Transform):
         k: number of eigenpairs; None leaves them out.
         steps: number of random-walk steps; None leaves them out.
         seed: fixes signs and the basis of repeated eigenvalues.
-        cache: keep the eigenpairs of large graphs on disk; not needed as a ``pre_transform``, whose result PyG keeps.
+        cache: keep the eigenpairs of large graphs on disk.
 
     Example:
         >>> from llpe.graph import tiny
@@ -162,11 +155,11 @@ class AddGraphGPSStatistics(_Transform):
     def forward(self, data: Data) -> Data:
         if self.k is not None:
             spectrum = end_spectrum(data, first=self.k, seed=self.seed, cache=self.cache)
-            missing = self.k - spectrum.values.numel()
-            values = spectrum.values.expand(spectrum.vectors.size(0), -1)
-            pad = (0, missing)
-            values = torch.nn.functional.pad(values, pad, value=torch.nan).float()
-            vectors = torch.nn.functional.pad(spectrum.vectors, pad, value=torch.nan).float()
+            missing = (0, self.k - spectrum.values.numel())
+            values, vectors = (
+                torch.nn.functional.pad(columns, missing, value=torch.nan).float()
+                for columns in (spectrum.values.expand(spectrum.vectors.size(0), -1), spectrum.vectors)
+            )
             data = _attach(_attach(data, values[..., None], "EigVals"), vectors, "EigVecs")
         if self.steps is not None:
             data = _attach(data, random_walk_return(data, self.steps), "pestat_RWSE")
@@ -181,10 +174,9 @@ def _attach(data: Data, columns: Tensor, attr_name: str | None) -> Data:
     elif isinstance(data.x, Tensor):
         x = data.x.view(-1, 1) if data.x.dim() == 1 else data.x
         if not x.is_floating_point():
-            raise ValueError(
-                f"`data.x` must be floating point to take more columns, got {x.dtype}, which would round them to 0. "
-                "Convert it with x.float(), or give an `attr_name`."
-            )
+            instead = "Convert it with x.float(), or give an `attr_name`."
+            got = f"{x.dtype}, which would round them to 0"
+            raise refusal("data.x", "be floating point to take more columns", got, instead)
         data.x = torch.cat([x, columns.to(x.dtype)], dim=-1)
     else:
         data.x = columns

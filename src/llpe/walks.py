@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from llpe.graph import SMALL
-from llpe.sparse import multiply, torch_csr
+from llpe.spmm import multiply, torch_csr
 
 BLOCK_ENTRIES = 2**20  # of a dense block: 4 MB in float32, which stay in the cache
 FEWEST, MOST = 32, 64  # columns of a block: fewer waste what a row fetches, more gain nothing
@@ -25,7 +25,7 @@ DEGREE_RANGE = 1e12  # largest over smallest degree for which D X D⁻¹ is safe
 
 
 def return_probabilities(adjacency: np.ndarray | sp.csr_array, steps: int) -> Tensor:
-    """diag(P^m) for m = 1 … steps, shape (num_nodes, steps), float32. A node without edges returns never: 0.
+    """diag(P^m) for m = 1 … steps, shape (num_nodes, steps), float32. A node without edges never returns: 0.
 
     Args:
         adjacency: non-negative weights; may be directed and may have self-loops.

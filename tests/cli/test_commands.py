@@ -21,7 +21,7 @@ from llpe.cli import app
 from llpe.cli.commands import Commands, describe, exit_code, split_debug
 from llpe.data import DownloadError
 from llpe.graph import GraphWarning
-from llpe.memory import SpectrumError
+from llpe.storage import SpectrumError
 
 NAMES = [command.name or command.callback.__name__ for command in app.registered_commands]
 

@@ -11,9 +11,9 @@ from llpe.cli import spectral
 from llpe.data import BENCHMARKS, load_graph
 from llpe.encodings import ENCODINGS
 from llpe.graph import TINY, Graph, tiny
-from llpe.memory import SpectrumError
 from llpe.models import BACKBONES, PYG_MODELS
 from llpe.spectrum import full_spectrum
+from llpe.storage import SpectrumError
 
 
 def test_list_shows_everything(llpe):

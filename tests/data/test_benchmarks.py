@@ -18,7 +18,7 @@ from torch_geometric import datasets
 from llpe.data import DownloadError, find_benchmark, list_benchmarks, load_benchmark, official_splits, undirected
 from llpe.data import benchmarks as module
 from llpe.data.benchmarks import data_root
-from llpe.graph import edge_homophily
+from llpe.homophily import edge_homophily
 
 NAMES = [row.name for row in list_benchmarks()]
 PARTS = ("train", "val", "test")

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from llpe.data.synthetic import parse_spec, preferential_attachment, sbm
-from llpe.graph import edge_homophily
+from llpe.homophily import edge_homophily
 
 MAKERS = [sbm, preferential_attachment]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from llpe.files import replacing
 from llpe.report import figures
 from llpe.report.figures import Bar, accuracy_bars, density_plot
+from llpe.storage import replacing
 
 BARS = [
     Bar(group, encoding, mean, std)

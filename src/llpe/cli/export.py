@@ -16,8 +16,8 @@ from llpe import __version__
 from llpe.cli import output
 from llpe.data import NodeDataset
 from llpe.encodings import Encoding, make_encoding
-from llpe.files import replacing
 from llpe.graph import Graph
+from llpe.storage import replacing
 
 WIDTH = 64  # of an encoding, unless --dim says otherwise
 

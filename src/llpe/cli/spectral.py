@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from llpe.chebyshev import density
+from llpe.checks import check_count
 from llpe.cli import output
 from llpe.data import NodeDataset
-from llpe.graph import Graph, class_homophily, edge_homophily, node_homophily
-from llpe.memory import SpectrumError
-from llpe.probes import check_probes, probe_features
+from llpe.graph import Graph
+from llpe.homophily import class_homophily, edge_homophily, node_homophily
+from llpe.probes import probe_features
 from llpe.spectrum import Spectrum, end_spectrum, full_spectrum
+from llpe.storage import SpectrumError
 
 LOW, HIGH = 2 / 3, 4 / 3
 BINS = 240  # fine bins of [0, 2]; coarser ones are sums of them
@@ -73,7 +75,7 @@ def multiplicities(graph: Graph) -> dict[str, int]:
 
 def estimated_shares(graph: Graph, *, order: int, probes: int, seed: int = 0) -> np.ndarray:
     """The share of the eigenvalues in each of ``BINS`` equal bins of [0, 2], from Chebyshev moments."""
-    check_probes(probes)
+    check_count("probes", probes)
     block = int(np.clip(BLOCK // (4 * graph.num_nodes * max(order, 1)), 1, probes))
     moments = np.zeros(2 * max(order, 1) - 1)
     for first in range(0, probes, block):  # each block its own seed: memory stays bounded on large graphs

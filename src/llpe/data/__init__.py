@@ -20,7 +20,7 @@ from llpe.data.dataset import METRICS, NodeDataset, giant_component, scaled_feat
 from llpe.data.graph_file import READERS, load_file
 from llpe.data.splits import Split, file_splits, make_splits, official_splits, random_splits
 from llpe.data.synthetic import GENERATORS, parse_spec, preferential_attachment, sbm
-from llpe.files import GIANT
+from llpe.storage import GIANT
 
 __all__ = [
     "BENCHMARKS",

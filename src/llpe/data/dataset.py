@@ -14,8 +14,9 @@ from torch_geometric.data import Data
 from torch_geometric.utils import subgraph
 
 from llpe.checks import check_choice
-from llpe.files import GIANT
-from llpe.graph import Graph, check_data
+from llpe.graph import Graph
+from llpe.inputs import check_data
+from llpe.storage import GIANT
 
 METRICS = ("accuracy", "auroc")
 PARTS = ("train", "val", "test")

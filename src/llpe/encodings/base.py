@@ -31,7 +31,8 @@ from torch_geometric.data import Batch, Data
 
 from llpe.cache import Cache, Result, fetch
 from llpe.checks import check_choice, check_count, check_seed
-from llpe.graph import Graph, GraphLike, as_data
+from llpe.graph import Graph
+from llpe.inputs import GraphLike, as_data
 
 
 class Encoding(nn.Module, ABC):
@@ -120,7 +121,7 @@ class Encoding(nn.Module, ABC):
         """A shallow copy of ``data`` with the fixed part attached.
 
         Args:
-            data: one graph in any form that :func:`llpe.graph.as_data` takes, or a ``Batch``, which is prepared graph
+            data: one graph in any form that :func:`llpe.inputs.as_data` takes, or a ``Batch``, which is prepared graph
                 by graph. Its features, if any, decide dtype and device.
             cache: keep the result on disk, and find it there; ``False`` computes it every time.
         """

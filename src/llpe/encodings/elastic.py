@@ -19,7 +19,7 @@ from llpe.cache import Cache
 from llpe.encodings.linear import LinearEncoding, square_columns
 from llpe.graph import Graph
 from llpe.laplacian import laplacian
-from llpe.memory import require_memory
+from llpe.storage import require_memory
 
 
 @final

@@ -23,7 +23,7 @@ from llpe.checks import check_number
 from llpe.encodings.base import Encoding, check_count
 from llpe.graph import Graph
 from llpe.probes import draw
-from llpe.sparse import multiply, torch_csr
+from llpe.spmm import multiply, torch_csr
 
 
 @final

@@ -30,9 +30,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe import chebyshev
+from llpe.chebyshev import BANKS, spread, to_unit_rows
 from llpe.checks import check_number
-from llpe.encodings.base import Encoding, check_choice, seeded
-from llpe.filters import BANKS, spread, to_unit_rows
+from llpe.encodings.base import Encoding, check_choice, check_count, seeded
 
 Start = Literal["uniform", "heat", "step"]
 Rows = Literal["plain", "unit"]
@@ -73,7 +73,7 @@ class FilteredEncoding(Encoding):
         seed: int,
     ) -> None:
         super().__init__(dim, seed)
-        chebyshev.check_order(order)
+        check_count("order", order)
         check_choice("start", start, ("uniform", *BANKS))
         rows = rows or ("unit" if signals > 1 else "plain")
         check_choice("rows", rows, ("plain", "unit"))

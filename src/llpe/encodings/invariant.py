@@ -33,7 +33,7 @@ from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, penalty_par
 from llpe.graph import Graph
 from llpe.laplacian import laplacian
 from llpe.probes import draw, probe_features
-from llpe.sparse import multiply, torch_csr
+from llpe.spmm import multiply, torch_csr
 
 CONSTANT = 1e-6  # relative range below which a signal says nothing
 PROBES = 8  # for the density of the spectrum, which the penalty is taken over

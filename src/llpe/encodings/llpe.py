@@ -27,9 +27,9 @@ from torch import Tensor
 
 from llpe import chebyshev
 from llpe.cache import Cache
+from llpe.chebyshev import count_signals
 from llpe.encodings.base import check_choice, check_count
 from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start, penalty_parts
-from llpe.filters import count_signals
 from llpe.graph import Graph
 from llpe.probes import draw
 from llpe.spectrum import Spectrum, directions, end_spectrum, full_spectrum

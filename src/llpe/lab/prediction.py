@@ -16,10 +16,10 @@ from torch import Tensor
 from llpe.data import NodeDataset, file_splits
 from llpe.data.dataset import PARTS
 from llpe.encodings import ENCODINGS
-from llpe.files import replacing
 from llpe.graph import Graph
 from llpe.lab.runs import RunFolder
 from llpe.lab.train import predict, prepared, score
+from llpe.storage import replacing
 
 
 class TransferWarning(UserWarning):

@@ -36,13 +36,13 @@ import llpe
 from llpe.chebyshev import density
 from llpe.data import NodeDataset, Split
 from llpe.encodings import Encoding, FilteredEncoding
-from llpe.files import graph_name, replacing
 from llpe.graph import Graph
 from llpe.lab.config import Config, ConfigError, differences, dump_toml, load_config, resolve
 from llpe.lab.traces import label_moments
 from llpe.lab.train import Outcome
 from llpe.models import Classifier
 from llpe.probes import probe_features
+from llpe.storage import graph_name, replacing
 
 GRID = 201  # points of λ at which filters are stored
 

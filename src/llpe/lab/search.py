@@ -32,7 +32,6 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from llpe.data import NodeDataset, make_splits
-from llpe.files import replacing
 from llpe.lab.config import Config, ConfigError, assign, resolve
 from llpe.lab.fit import Tell, train_in
 from llpe.lab.runs import RunFolder
@@ -40,6 +39,7 @@ from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encod
 from llpe.lab.stratified import stratified
 from llpe.lab.train import Outcome, Task, make_task
 from llpe.lab.trials import Method, Trial, Trials
+from llpe.storage import replacing
 
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
 RISING = 0.9  # a trial whose best epoch is in the last tenth is still improving

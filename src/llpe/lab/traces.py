@@ -17,9 +17,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe.chebyshev import recurrence
-from llpe.graph import Graph, local_homophily
+from llpe.graph import Graph
+from llpe.homophily import local_homophily
 from llpe.laplacian import normalised_adjacency
-from llpe.sparse import multiply, torch_csr
+from llpe.spmm import multiply, torch_csr
 
 PICTURED = 2000  # nodes of a picture at most
 CLASSES = 16  # whose energy is found one by one

@@ -25,12 +25,11 @@ from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, Split, scaled_features, sparse_features
 from llpe.encodings import Encoding
-from llpe.files import replacing
 from llpe.lab.config import Config, TrainingConfig
 from llpe.lab.traces import Curves, Traces, picture, pictured_nodes, trace_predictions
 from llpe.lab.views import View, batch_of, batches, logits_of, look, rows_of
-from llpe.memory import peak_memory
 from llpe.models import Classifier
+from llpe.storage import peak_memory, replacing
 
 CHECKPOINT_SECONDS = 5.0
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from llpe.models.dropout import dropout
-from llpe.sparse import multiply
+from llpe.spmm import multiply
 
 Value = TypeVar("Value")
 

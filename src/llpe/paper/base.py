@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from llpe.data import DownloadError, NodeDataset, load_graph
-from llpe.files import replacing
 from llpe.lab import resolve, run
 from llpe.lab.spaces import as_in_the_paper
 from llpe.report.collect import Run, load_run
 from llpe.report.figures import save_figure
 from llpe.report.grid import Grid
+from llpe.storage import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

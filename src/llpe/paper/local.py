@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from llpe.data import NodeDataset, make_splits
-from llpe.graph import local_homophily
+from llpe.homophily import local_homophily
 from llpe.lab.prediction import predict_graph
 from llpe.paper.base import Context, Settings, config_of, remarks_of
 from llpe.report.collect import Run

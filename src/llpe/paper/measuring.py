@@ -19,11 +19,10 @@ from typing import Any
 import scipy.sparse as sp
 
 from llpe.data import sbm
-from llpe.files import replacing
 from llpe.graph import Graph
-from llpe.memory import forget_peak, peak_memory
 from llpe.probes import probe_features
 from llpe.spectrum import end_spectrum
+from llpe.storage import forget_peak, peak_memory, replacing
 
 READY = "ready"
 REPEATS, SHORT = 3, 5.0  # what is short is done three times, and the least counts: other programs only add

@@ -19,12 +19,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from llpe.files import replacing
 from llpe.paper.base import Context, Settings
 from llpe.paper.measuring import measure_apart, processor, write_graph
 from llpe.report.grid import Grid
 from llpe.report.plots import Point, line_plot
 from llpe.report.ticks import plain_log_ticks
+from llpe.storage import replacing
 
 PANELS = {"first": "first k eigenpairs", "both": "first and last k eigenpairs"}
 Row = dict[str, Any]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from llpe.files import graph_name
+from llpe.storage import graph_name
 
 SPLIT = re.compile(r"split-(\d+)")
 SCORES = ("train", "val", "test")

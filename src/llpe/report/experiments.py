@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from llpe.files import replacing
 from llpe.report.grid import Grid
 from llpe.report.marks import fill_file
 from llpe.report.paired import signed_rank
@@ -29,6 +28,7 @@ from llpe.report.results import (
     read_rows,
     tables,
 )
+from llpe.storage import replacing
 
 TITLES = {
     "table-small": "Table 1: the small benchmarks",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llpe.files import replacing
 from llpe.report.colours import FAINT, INK, THIRDS, looks
+from llpe.storage import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from llpe.files import replacing
+from llpe.storage import replacing
 
 
 def fill(text: str, name: str, content: str) -> str:

@@ -17,10 +17,10 @@ from string import Template
 from typing import Any
 
 from llpe import __version__
-from llpe.files import replacing
 from llpe.report.collect import Run
 from llpe.report.document import make_document
 from llpe.report.sections import render_group, render_overview
+from llpe.storage import replacing
 
 
 def write_page(runs: Sequence[Run], path: str | Path, *, title: str = "", baseline: str | None = None) -> Path:

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from llpe.sparse import multiply, torch_csr
+from llpe.spmm import multiply, torch_csr
 
 
 @pytest.mark.parametrize(("rows", "columns", "share"), [(7, 5, 0.4), (1, 9, 0.5), (300, 200, 0.02), (4, 4, 0.0)])

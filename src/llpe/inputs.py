@@ -1,0 +1,195 @@
+"""One graph in any of the forms people have it in, as a PyG ``Data``, and what of it is refused."""
+
+from __future__ import annotations
+
+import copy
+import math
+import sys
+import warnings
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+from torch_geometric.utils import to_edge_index
+
+from llpe.checks import refusal
+
+if TYPE_CHECKING:
+    import networkx
+
+
+class HasData(Protocol):
+    """What can say itself as a ``Data``, such as :class:`llpe.Graph`."""
+
+    def to_data(self) -> Data: ...
+
+
+GraphLike: TypeAlias = Union[HasData, Data, tuple[Tensor, int], sp.sparray, sp.spmatrix, "networkx.Graph"]
+
+
+def as_data(data: GraphLike) -> Data:
+    """One graph, in any of the forms people have it in, as a PyG ``Data`` with ``edge_index``.
+
+    Args:
+        data: a ``Data``, with ``edge_index`` or with ``adj_t`` as PyG's ``ToSparseTensor`` leaves it; a tuple
+            ``(edge_index, num_nodes)``; a SciPy sparse adjacency, whose entries are weights; a networkx graph, whose
+            weights are the edge attribute ``weight`` (nodes are numbered in its order, other attributes are not
+            used); or a :class:`llpe.Graph`. A matrix with no entry but 1 has no weights.
+
+    Example:
+        >>> as_data((torch.tensor([[0, 1], [1, 2]]), 3))
+        Data(edge_index=[2, 2], num_nodes=3)
+        >>> as_data(sp.csr_array([[0.0, 0.5], [0.5, 0.0]])).edge_weight.tolist()
+        [0.5, 0.5]
+    """
+    if isinstance(data, Data):
+        return _with_edge_index(data) if data.edge_index is None and "adj_t" in data else data
+    if isinstance(data, tuple):
+        return _from_pair(data)
+    if sp.issparse(data):
+        return _from_scipy(data)
+    if hasattr(data, "to_data"):
+        return data.to_data()
+    networkx = sys.modules.get("networkx")  # whoever has a networkx graph has imported it
+    if networkx is not None and isinstance(data, networkx.Graph):
+        return _from_networkx(data)
+    rule = "be a torch_geometric.data.Data, (edge_index, num_nodes), a SciPy sparse matrix or a networkx graph"
+    raise refusal("data", rule, type(data).__name__, "Convert it, e.g. with HeteroData.to_homogeneous().")
+
+
+def _with_edge_index(data: Data) -> Data:
+    """A shallow copy with the edges of ``adj_t``, a sparse tensor of torch or of torch_sparse."""
+    adjacency = data.adj_t
+    _check_square("data.adj_t", adjacency.size(0), adjacency.size(1))
+    if hasattr(adjacency, "coo"):  # torch_sparse
+        target, source, weight = adjacency.coo()
+    else:
+        (target, source), weight = to_edge_index(adjacency.coalesce() if adjacency.is_sparse else adjacency)
+    out = copy.copy(data)
+    out.edge_index, out.edge_weight = torch.stack([source, target]), _unless_ones(weight)
+    return out
+
+
+def _from_pair(data: tuple[Any, ...]) -> Data:
+    if len(data) != 2 or not isinstance(data[0], Tensor) or not isinstance(data[1], int):
+        rule = "be (edge_index, num_nodes) where it is a tuple, a tensor and an integer"
+        kinds = ", ".join(type(part).__name__ for part in data)
+        raise refusal("data", rule, f"({kinds})", "Use Data(edge_index=…, edge_weight=…, num_nodes=…) for weights.")
+    return Data(edge_index=data[0], num_nodes=data[1])
+
+
+def _from_scipy(matrix: Any) -> Data:
+    _check_square("data", *matrix.shape)
+    if matrix.dtype.kind not in "biuf":
+        raise refusal("data", "have real entries", matrix.dtype, "Convert it, e.g. with abs(data).")
+    summed = sp.csr_array(matrix, dtype=np.float64, copy=True)
+    summed.sum_duplicates()
+    entries = summed.tocoo()
+    edge_index = torch.from_numpy(np.stack(entries.coords).astype(np.int64))
+    return _plain(edge_index, _unless_ones(torch.from_numpy(entries.data)), summed.shape[0])
+
+
+def _from_networkx(graph: networkx.Graph) -> Data:
+    number = {node: i for i, node in enumerate(graph)}
+    edges = list(graph.to_directed(as_view=True).edges(data="weight"))
+    ends = torch.tensor([(number[source], number[target]) for source, target, _ in edges], dtype=torch.int64)
+    weights = [weight for *_, weight in edges]
+    given = None
+    if any(weight is not None for weight in weights):
+        wrong = [weight for weight in weights if not isinstance(weight, Real)]
+        if wrong:
+            raise refusal("weight", "be a number on every edge of `data`", repr(wrong[0]), "Set it, or remove it.")
+        given = torch.tensor(weights, dtype=torch.float64)
+    return _plain(ends.reshape(-1, 2).t().contiguous(), given, len(number))
+
+
+def _plain(edge_index: Tensor, weight: Tensor | None, num_nodes: int) -> Data:
+    weights = {} if weight is None else {"edge_weight": weight}
+    return Data(edge_index=edge_index, num_nodes=num_nodes, **weights)
+
+
+def _unless_ones(weight: Tensor | None) -> Tensor | None:
+    return None if weight is None or bool((weight == 1).all()) else weight
+
+
+def _check_square(name: str, *shape: int) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        rule = "be square, a row and a column for each node"
+        raise refusal(name, rule, f"shape {list(shape)}", "Give the adjacency of one graph.")
+
+
+def check_data(data: Data) -> int:
+    """Refuses, in words, what is not one homogeneous graph with finite features and usable edges; returns its size."""
+    if not isinstance(data, Data):
+        instead = "Convert it, e.g. with HeteroData.to_homogeneous()."
+        raise refusal("data", "be a torch_geometric.data.Data", type(data).__name__, instead)
+    if isinstance(data, Batch):
+        instead = "Prepare each graph before batching, e.g. with `pre_transform=Prepare(encoding)`."
+        raise refusal("data", "be a single graph", "a Batch", instead)
+    edge_index = data.edge_index
+    if edge_index is None:
+        instead = "Set it, or undo ToSparseTensor; a graph without edges has an empty one."
+        raise refusal("data.edge_index", "be a [2, num_edges] tensor", None, instead)
+    check_pairs("data.edge_index", edge_index)
+    num_nodes = _count_nodes(data)
+    if num_nodes < 1:
+        raise refusal("data", "have at least one node", 0, "Remove empty graphs first.")
+    check_range("data.edge_index", edge_index, num_nodes, "Set data.num_nodes, or remove the edge.")
+    if data.edge_weight is not None:
+        _check_weights(data.edge_weight.detach(), edge_index.size(1))
+    if isinstance(data.x, Tensor):
+        _check_finite("data.x", data.x)
+    return num_nodes
+
+
+def _count_nodes(data: Data) -> int:
+    """The number of nodes, 0 if nothing tells it."""
+    if isinstance(data.x, Tensor):  # entering the context below takes as long as many small steps
+        return int(data.num_nodes or 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyG warns when it infers the number from the edges; that is fine here
+        return int(data.num_nodes or 0)
+
+
+def check_pairs(name: str, edge_index: Tensor) -> None:
+    if edge_index.dtype != torch.int64:
+        raise refusal(name, "have dtype torch.int64", edge_index.dtype, "Convert it with edge_index.long().")
+    if edge_index.dim() != 2 or edge_index.size(0) != 2:
+        instead = "Transpose an edge list of shape [num_edges, 2]."
+        raise refusal(name, "have shape [2, num_edges]", list(edge_index.shape), instead)
+
+
+def check_range(name: str, edge_index: Tensor, num_nodes: int, instead: str) -> None:
+    if edge_index.numel():
+        low, high = map(int, edge_index.aminmax())
+        if low < 0 or high >= num_nodes:
+            missing = low if low < 0 else high
+            raise refusal(name, f"name nodes 0 … {num_nodes - 1}", f"an edge to node {missing}", instead)
+
+
+def _check_weights(weight: Tensor, num_edges: int) -> None:
+    name = "data.edge_weight"
+    if not weight.is_floating_point() and weight.dtype not in (torch.int64, torch.int32):
+        raise refusal(name, "be real numbers", weight.dtype, "Convert it to float.")
+    if weight.numel() != num_edges:
+        rule = f"have one weight for each of {num_edges} edges"
+        raise refusal(name, rule, weight.numel(), "Remove it, or give one weight per column of edge_index.")
+    _check_finite(name, weight)
+    if weight.numel() and float(weight.min()) < 0:
+        instead = "The Laplacian of a signed graph has no spectrum in [0, 2]; take absolute values or shift."
+        raise refusal(name, "not be negative", f"{float(weight.min()):g}", instead)
+
+
+def _check_finite(name: str, tensor: Tensor) -> None:
+    values = tensor.values() if tensor.layout in (torch.sparse_csr, torch.sparse_csc) else tensor
+    values = values.coalesce().values() if values.layout == torch.sparse_coo else values
+    if not values.is_floating_point() or not values.numel():
+        return
+    if math.isfinite(values.sum()):  # far faster than testing every entry
+        return
+    if count := int((~torch.isfinite(values)).sum()):  # or only the sum was too large a number
+        raise refusal(name, "be finite", f"{count} NaN or infinite entries", "Clean or impute them before encoding.")
