@@ -28,6 +28,7 @@ ORDER = [
     "probes",
     "eigenspaces",
     "spectrum",
+    "summary",
     "functional",
     "encodings",
     "transforms",

@@ -1,54 +1,51 @@
-"""The program ``llpe``: exit codes, how errors are said, how warnings become notes.
+"""The program ``llpe``: exit codes, how errors are shown, how warnings become notes.
 
-Exit codes: 0 done, 1 a failure (disk, memory, numerics, network), 2 a request that cannot be met as it stands, 130
-interrupted. An error is one paragraph on stderr; ``--debug``, anywhere in the line, adds the traceback.
+Exit codes: 0 done, 1 a failure (disk, memory, numerics, network), 2 a bad request, 130 interrupted. An error is one
+paragraph on stderr; ``--debug``, anywhere in the line, adds the traceback.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from llpe import __version__
-from llpe.cli import output
+from llpe.cli import console
 
 DEBUG = "--debug"
 INTERRUPTED = 130
 OUT_OF_MEMORY = ("can't allocate memory", "bad_alloc", "out of memory")
 
 
-class Commands(TyperGroup):
-    """The group of all commands: every way to start the program, tests included, goes through :meth:`main`."""
+class Program(TyperGroup):
+    """All commands: every way to start the program, tests included, goes through :meth:`main`."""
 
-    def main(  # type: ignore[override]  # typer's own signature, with one name for what is passed on
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
+    def main(  # type: ignore[override]  # one name for all that is passed on
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> Any:
         arguments, debug = split_debug(sys.argv[1:] if args is None else args)
-        if not standalone_mode:
-            return super().main(arguments, prog_name or "llpe", standalone_mode=False, **extra)
         sys.exit(self.run(arguments, debug=debug, **extra))
 
-    def run(self, arguments: Sequence[str], *, debug: bool, **extra: Any) -> int:
+    def run(self, arguments: list[str], *, debug: bool, **extra: Any) -> int:
         """Runs one command and returns the exit code."""
         try:
             with warnings_as_notes(everything=debug):
-                result = super().main(list(arguments), "llpe", standalone_mode=False, **extra)
+                result = super().main(arguments, "llpe", standalone_mode=False, **extra)
             sys.stdout.flush()
-            code = result if isinstance(result, int) else 0
-        except BrokenPipeError:  # whoever read our output has seen enough, as in `llpe list | head`
+            if result == INTERRUPTED:  # typer's answer to Ctrl-C
+                console.error("interrupted.")
+            return result if isinstance(result, int) else 0
+        except BrokenPipeError:  # the reader has seen enough, as in `llpe list | head`
             with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
                 os.dup2(nowhere.fileno(), sys.stdout.fileno())
             return 1
@@ -56,11 +53,8 @@ class Commands(TyperGroup):
             code = exit_code(error)
             if debug and code != INTERRUPTED:
                 traceback.print_exception(error)
-            if code != INTERRUPTED:
-                output.error(describe(error, debug=debug))
-        if code == INTERRUPTED:
-            output.error("interrupted.")
-        return code
+            console.error(describe(error, debug=debug))
+            return code
 
 
 def split_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
@@ -76,7 +70,7 @@ def exit_code(error: BaseException) -> int:
         return INTERRUPTED
     if _is_usage(error):
         return int(getattr(error, "exit_code", 2))
-    if type(error).__name__ == "LinAlgError":  # NumPy's is a ValueError, but no fault of the request
+    if type(error).__name__ == "LinAlgError":  # NumPy's is a ValueError, but the request is not to blame
         return 1
     return 2 if isinstance(error, ValueError | FileNotFoundError) else 1
 
@@ -84,17 +78,16 @@ def exit_code(error: BaseException) -> int:
 def describe(error: BaseException, *, debug: bool = False) -> str:
     """One paragraph for the user: what is wrong, and what to do where that is known."""
     text = str(error).strip()
+    if exit_code(error) == INTERRUPTED:
+        return "interrupted."
     if _is_usage(error):
-        if getattr(error, "option_name", None) == "--source":
-            return "`--source` must be left out: a name says it. Use --encoding llpe, llpe-ends or llpe-probes."
         context = getattr(error, "ctx", None)
-        command = context.command_path if context is not None else "llpe"
         message = str(error.format_message()).strip().replace("\n\t", " ")  # type: ignore[attr-defined]
         end = "" if message.endswith((".", "?")) else "."
-        return f"{message}{end} See `{command} --help`."
+        return f"{message}{end} See `{context.command_path if context else 'llpe'} --help`."
     if isinstance(error, MemoryError) or any(words in text for words in OUT_OF_MEMORY):
         reason = text.splitlines()[0].rstrip(".") if text else "an allocation failed"
-        return f"out of memory: {reason}. Use a smaller graph or width, or an encoding that needs less (llpe-probes)."
+        return f"out of memory: {reason}. Use a smaller graph, fewer columns, or an encoding with a smaller fixed part."
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         advice = " Free some space and run the same command again." if error.errno == errno.ENOSPC else ""
@@ -115,21 +108,13 @@ def warnings_as_notes(*, everything: bool) -> Iterator[None]:
     """Inside, this library's warnings are printed as notes, each once; others only if ``everything``."""
     seen: set[str] = set()
 
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        text = str(message)
-        if category.__module__.startswith("llpe."):
-            if text not in seen:
-                output.note(text)
-            seen.add(text)
-        elif everything:
-            sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
+    def show(message: Warning | str, category: type[Warning], filename: str, line: int, *_: Any, **__: Any) -> None:
+        if not category.__module__.startswith("llpe."):
+            if everything:
+                sys.stderr.write(warnings.formatwarning(message, category, filename, line))
+        elif str(message) not in seen:
+            seen.add(str(message))
+            console.note(str(message))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -137,13 +122,13 @@ def warnings_as_notes(*, everything: bool) -> Iterator[None]:
         yield
 
 
-# Plain help: the boxed one costs 0.2 s more, for every `--help`.
-app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False, invoke_without_command=True)
+# Plain help: the boxed one takes 0.2 s longer, for every `--help`.
+app = typer.Typer(cls=Program, rich_markup_mode=None, pretty_exceptions_enable=False, invoke_without_command=True)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        output.write(f"llpe {__version__}")
+        console.write(f"llpe {__version__}")
         raise typer.Exit()
 
 
@@ -153,28 +138,30 @@ def _program(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[bool, typer.Option(DEBUG, help="Show the traceback of an error; may stand anywhere.")] = False,
+    debug: Annotated[bool, typer.Option(DEBUG, help="Show the traceback of an error; works anywhere.")] = False,
 ) -> None:
-    """Learnable Laplacian positional encodings: look at graphs, encode them, train, compare.
+    """Learnable Laplacian positional encodings: explore graphs, encode them, train and compare.
 
     GRAPH is a benchmark (cora), a synthetic graph (sbm:n=2000,homophily=0) or a file (.npz, .pt, .graphml, or a folder
     with edges.csv and nodes.csv).
 
     \b
     Examples:
-      llpe list                              what there is
-      llpe demo                              what it is good for
+      llpe list                              what is available
+      llpe demo                              what encodings are good for
       llpe compare my-graph.npz              which encoding for my graph?
-      llpe spectrum sbm:n=2000,homophily=0   look at a graph
+      llpe spectrum sbm:n=2000,homophily=0   describe a graph
       llpe train --dataset cora              train on ten splits
       llpe table runs                        compare what was trained
       llpe report runs                       the same as a page, with figures and tests
       llpe encode my-graph.npz -o pe.npz     use an encoding elsewhere
     """
     if context.invoked_subcommand is None:
-        output.write(context.get_help())
+        console.write(context.get_help())
 
 
 def main() -> None:
-    """The console script."""
+    """The console script. What the encoding of stdout lacks is printed as a question mark."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     app()

@@ -1,0 +1,94 @@
+"""Encodings as files: ``.npz``, ``.pt`` or ``.safetensors``, each with metadata that says what is inside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+from torch_geometric.data import Data
+
+from llpe import __version__
+from llpe.data import NodeDataset
+from llpe.encodings import Encoding, make_encoding
+from llpe.files import replacing
+from llpe.graph import Graph
+from llpe.lab.config import EncodingConfig
+from llpe.lab.runs import load_encoding
+
+DIM = 64  # columns, where options do not say
+
+
+def export_encoding(
+    dataset: NodeDataset,
+    path: Path,
+    name: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    run: Path | None = None,
+    split: int | None = None,
+) -> dict[str, Any]:
+    """Writes the fixed part of an encoding, or the encoding that a run has learned, and says what is in the file.
+
+    Args:
+        dataset: the graph.
+        path: where to write; the ending decides the format.
+        name, options: of the encoding, by default the default config's with ``DIM`` columns.
+        run: a run folder; then the encoding is the one that it has learned.
+        split: which split of the run; default the best on validation.
+    """
+    name = name or EncodingConfig().name
+    try:
+        encoding = (
+            make_encoding(name, **{"dim": DIM, **(options or {})}) if run is None else load_encoding(run, split=split)
+        )
+    except TypeError as error:
+        raise ValueError(f"options of {name!r} must be as `llpe list encodings` shows them, got: {error}.") from error
+    tensors = fixed_part(encoding, dataset.data) if run is None else learned_part(encoding, dataset.data)
+    facts = {
+        "encoding": repr(encoding),
+        "graph": dataset.name,
+        "graph_fingerprint": Graph.from_data(dataset.data, warn=False).fingerprint,
+        "llpe": __version__,
+    }
+    facts |= {key: str(value) for key, value in (("run", run), ("split", split)) if value is not None}
+    save_tensors(path, tensors, facts)
+    shapes = {part: list(tensor.shape) for part, tensor in tensors.items()}
+    return {"file": str(path), "bytes": path.stat().st_size, "tensors": shapes, **facts}
+
+
+def fixed_part(encoding: Encoding, data: Data) -> dict[str, Tensor]:
+    """What ``prepare`` attaches to ``data``, by the names of its parts."""
+    prepared = encoding.prepare(data)
+    prefix, suffix = encoding.attribute("|").split("|")
+    return {
+        name.removeprefix(prefix).removesuffix(suffix): prepared[name]
+        for name in prepared.keys()  # noqa: SIM118  PyG's Data iterates over pairs
+        if name not in data and name.startswith(prefix) and name.endswith(suffix)
+    }
+
+
+@torch.no_grad()
+def learned_part(encoding: Encoding, data: Data) -> dict[str, Tensor]:
+    """The encoding itself, in eval mode."""
+    encoding.eval()
+    return {"encoding": encoding(encoding.prepare(data))}
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, str]) -> None:
+    """Writes the whole file or nothing."""
+    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with replacing(path) as partial:
+        if path.suffix.lower() == ".npz":
+            arrays: dict[str, Any] = {name: tensor.numpy() for name, tensor in kept.items()}
+            with partial.open("wb") as file:
+                np.savez(file, **arrays, metadata=np.array(json.dumps(facts)))
+        elif path.suffix.lower() == ".pt":
+            torch.save({**kept, "metadata": json.dumps(facts)}, partial)
+        else:
+            save_file(kept, partial, metadata=dict(facts))
