@@ -193,6 +193,3 @@ def test_the_program_runs_as_a_process(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("graph         sbm:n=50: 50 nodes")
     assert "1 ? eigenvalue 0" in done.stdout, "what ASCII lacks is a question mark"
-    done = python("-m", "llpe.cli", "spectrum", "sbm:n=ten")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: `n` in 'sbm:n=ten' must be an integer, got 'ten'.\n"

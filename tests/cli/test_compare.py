@@ -109,7 +109,6 @@ def test_table_reads_published_results(llpe, answer, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["table", "runs", "--format", "xml"], "`format` must be one of 'text', 'json', 'markdown'"),
         (["report", "nowhere"], "`runs` must be folders"),
         (["report", ".", "-o", "report.pdf"], "`output` must end in one of .html, .htm"),
         (["compare", "sbm:n=80", "-o", "no/such/folder/page.html"], "`output` must be in an existing folder"),

@@ -51,7 +51,7 @@ def test_a_study_says_what_is_smaller_and_prints_and_writes_its_tables(llpe, ans
     ("arguments", "words"),
     [
         (["table-1"], "`name` must be one of table-small, "),
-        (["sbm", "--budget", "fast"], "budget` must be one of 'quick', 'standard', 'paper', got 'fast'"),
+        (["sbm", "--budget", "fast"], "budget` must be one of quick, standard, paper, got 'fast'"),
     ],
 )
 def test_an_unknown_study_or_budget_is_refused_with_the_choices(llpe, arguments, words):

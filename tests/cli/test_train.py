@@ -95,12 +95,15 @@ def test_a_dry_run_prints_a_config_file_and_trains_nothing(llpe, answer, tmp_pat
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_a_dry_run_knows_how_much_every_encoding_writes(answer, tmp_path, name):
+def test_every_encoding_is_written_as_large_as_a_dry_run_says(answer, tmp_path, name):
     found = answer("train", "--dataset", "sbm:n=80", "--encoding", name, "dim=16", "--dry-run")
-    line = ["--encoding", name, "dim=16", "-o", tmp_path / "pe.npz"]
-    answer("encode", "sbm:n=80", *line)
+    written = answer("encode", "sbm:n=80", "--encoding", name, "dim=16", "-o", tmp_path / "pe.npz")
+    assert written["bytes"] == (tmp_path / "pe.npz").stat().st_size
     with np.load(tmp_path / "pe.npz") as arrays:
-        floats = [array.size for array in arrays.values() if array.dtype == np.float32 and len(array) == 80]
+        shapes = {part: list(arrays[part].shape) for part in arrays.files if part != "metadata"}
+        floats = [arrays[part].size for part in shapes if arrays[part].dtype == np.float32 and len(arrays[part]) == 80]
+    assert shapes == written["tensors"]
+    assert all(shape[0] in (1, 80) for shape in shapes.values())
     assert found["fixed_bytes"] == 4 * sum(floats)
 
 

@@ -118,7 +118,7 @@ def warnings_as_notes(*, everything: bool) -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]
         yield
 
 
@@ -126,18 +126,10 @@ def warnings_as_notes(*, everything: bool) -> Iterator[None]:
 app = typer.Typer(cls=Program, rich_markup_mode=None, pretty_exceptions_enable=False, invoke_without_command=True)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        console.write(f"llpe {__version__}")
-        raise typer.Exit()
-
-
 @app.callback()
 def _program(
     context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
     debug: Annotated[bool, typer.Option(DEBUG, help="Show the traceback of an error; works anywhere.")] = False,
 ) -> None:
     """Learnable Laplacian positional encodings: explore graphs, encode them, train and compare.
@@ -156,6 +148,9 @@ def _program(
       llpe report runs                       the same as a page, with figures and tests
       llpe encode my-graph.npz -o pe.npz     use an encoding elsewhere
     """
+    if version:
+        console.write(f"llpe {__version__}")
+        raise typer.Exit()
     if context.invoked_subcommand is None:
         console.write(context.get_help())
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from llpe.checks import check_choice
 from llpe.cli import console
 from llpe.cli import options as opt
 from llpe.cli.app import app
@@ -58,10 +57,8 @@ def compare(
         console.note(
             f"{dataset.name}: its own splits are used, {count} of them; --splits {SPLITS} asks for random ones."
         )
-    chosen = opt.parse_assignments(settings)
-    configs, left_out = quick_configs(
-        graph, dataset.num_nodes, model=model or "mlp", splits=count, kind=kind, settings=chosen
-    )
+    options: Any = {"model": model or "mlp", "splits": count, "kind": kind, "settings": opt.parse_assignments(settings)}
+    configs, left_out = quick_configs(graph, dataset.num_nodes, **options)
     for words in left_out:
         console.note(words)
     note_scaling(dataset, configs[0])
@@ -107,10 +104,9 @@ def demo(
     fits = [train_with_progress(opt.open_graph(config.dataset), config, runs, workers) for config in configs]
     found = load_runs([fit.run or "" for fit in fits])
     tables = make_tables(found)
-    bars = []
-    for run in found:
-        group = "homophily " + run.dataset.rpartition("homophily=")[2]
-        bars += [] if run.mean is None else [Bar(group, run.encoding, run.mean, run.std, panel=run.model)]
+    homophily = [f"homophily {run.dataset.rpartition('homophily=')[2]}" for run in found]
+    pairs = zip(homophily, found, strict=True)
+    bars = [Bar(group, run.encoding, run.mean or 0.0, run.std, panel=run.model) for group, run in pairs]
     figure = accuracy_bars(bars, runs / "demo.png", chance=0.5, title="Two blocks, 2000 nodes, degree 10")[0]
     if json:
         console.write_json({"tables": [each.as_dict() for each in tables], "figure": str(figure)})
@@ -121,7 +117,7 @@ def demo(
 
 @app.command()
 def table(
-    runs: opt.Folders,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Folders of runs, or CSV files of results.")],
     format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown, latex, csv or json.")] = "text",
     json: opt.Json = False,
 ) -> None:
@@ -142,7 +138,7 @@ def table(
     from llpe.report.render import RENDERERS
     from llpe.report.table import make_tables
 
-    check_choice("format", format, ("text", "json", *RENDERERS))
+    opt.check_choice("format", format, ("text", "json", *RENDERERS))
     format = "json" if json else format
     if all(path.suffix == ".csv" for path in runs):
         _show_results(runs, format)
@@ -158,7 +154,7 @@ def table(
 
 @app.command()
 def report(
-    runs: opt.Folders,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Folders of runs.")],
     out: opt.File = Path("report.html"),
     baseline: Annotated[str | None, typer.Option(metavar="ENCODING", help="What others are compared with.")] = None,
     title: Annotated[str, typer.Option(help="The heading.")] = "",

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from llpe.checks import check_choice
 from llpe.cli import console
 from llpe.cli import options as opt
 from llpe.cli.app import app
@@ -18,7 +17,7 @@ LARGE = 50_000  # nodes from which on the extreme eigenvalues take more than a f
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(metavar="[WHAT]", help=f"One of {', '.join(KINDS)} or all.")] = "all",
+    what: Annotated[str, typer.Argument(metavar="WHAT", help=f"One of {', '.join(KINDS)} or all.")] = "all",
     data_root: opt.DataRoot = None,
     json: opt.Json = False,
 ) -> None:
@@ -30,7 +29,7 @@ def list_(
       llpe list benchmarks --data-root ~/data
       llpe list encodings --json
     """
-    check_choice("what", what, ("all", *KINDS))
+    opt.check_choice("what", what, ("all", *KINDS))
     from llpe.lab.listing import list_all
 
     found = list_all(data_root)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
 ROOT = "Folder of benchmarks; default LLPE_DATA or ~/.cache/llpe/data."
 REQUEST = "A config file or run folder, and keys to set, such as lr=0.05 or encoding.order=32."
 Request = Annotated[list[str] | None, typer.Argument(metavar="[CONFIG] [KEY=VALUE]...", help=REQUEST)]
-Assignments = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Keys to set, as in k=8.")]
+Assignments = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Keys to set, as in k=8.")]
 Graph = Annotated[str, typer.Argument(metavar="GRAPH", help="A benchmark, a synthetic graph, or a file.")]
 Dataset = Annotated[str | None, typer.Option(metavar="GRAPH", help="A benchmark, a synthetic graph, or a file.")]
 Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="See `llpe list encodings`; default llpe.")]
 Model = Annotated[str | None, typer.Option(metavar="NAME", help="See `llpe list models`; default mlp.")]
 Dim = Annotated[int | None, typer.Option(help="Columns of the encoding; default 64.")]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
-Folders = Annotated[list[Path], typer.Argument(metavar="RUNS", help="Folders of runs; for `table` also CSV files.")]
 Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where run folders go.")]
 Split = Annotated[int | None, typer.Option(help="Which split of the run; default the best on validation.")]
 Workers = Annotated[int | None, typer.Option(help="Splits trained at once; default one per core.")]
@@ -74,6 +74,12 @@ def parse_value(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
+
+
+def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
+    """Refuses what is not one of the choices, and lists them."""
+    if value not in choices:
+        raise ValueError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}.")
 
 
 def check_file(name: str, path: Path, suffixes: tuple[str, ...], *, replace: bool = True) -> None:

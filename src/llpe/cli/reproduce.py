@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from llpe.checks import check_choice
 from llpe.cli import console
 from llpe.cli import options as opt
 from llpe.cli.app import app
@@ -48,7 +47,7 @@ def reproduce(
     """
     from llpe.paper import BUDGETS, Context, find_study
 
-    check_choice("budget", budget, tuple(BUDGETS))
+    opt.check_choice("budget", budget, BUDGETS)
     study = find_study(name)
     options: Any = {"say": console.note, "track": track}
     console.note(f"{study.title}; budget {budget}: {dict(BUDGETS)[budget]}")  # type: ignore[index]
