@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import llpe as package
 from llpe.cli import app
-from llpe.cli.app import Program, describe, exit_code, split_debug
+from llpe.cli.app import Program, explain, split_debug
 from llpe.data import DownloadError
 from llpe.graph import GraphWarning
 from llpe.memory import SpectrumError
@@ -139,7 +139,7 @@ def test_debug_after_two_dashes_is_an_argument():
 def test_interruption_is_130_without_a_traceback(arguments):
     result = invoke(KeyboardInterrupt(), *arguments)
     assert (result.exit_code, result.stderr) == (130, "error: interrupted.\n")
-    assert exit_code(typer.Abort()) == 130
+    assert explain(typer.Abort()) == (130, "interrupted.")
 
 
 def test_exit_codes_of_commands_are_kept():
@@ -176,8 +176,8 @@ def test_warnings_of_the_library_are_notes_and_shown_once():
 
 
 def test_errors_without_words_are_described_by_their_names():
-    assert describe(ValueError()) == "ValueError"
-    assert describe(KeyError("x"), debug=True) == "KeyError: 'x'."
+    assert explain(ValueError()) == (2, "ValueError")
+    assert explain(KeyError("x"), debug=True) == (1, "KeyError: 'x'.")
 
 
 def test_a_reader_who_leaves_early_is_no_error():

@@ -80,8 +80,8 @@ def test_bars_of_nothing_are_empty():
 
 def test_progress_in_a_file_is_a_line_now_and_then(capsys):
     with console.Progress(every=0) as progress:
-        progress.update("cora split 3", 5, 10, "val 0.83")
-        progress.update("cora split 3", 7, 10)
+        progress.update("cora split 3", "val 0.83", 5, 10)
+        progress.update("cora split 3", done=7)
         progress.finish("cora split 3", "test 0.85")
         progress.finish("read from disk")
     first, second, *rest = capsys.readouterr().err.splitlines()
@@ -94,14 +94,14 @@ def test_progress_in_a_file_is_a_line_now_and_then(capsys):
 def test_progress_in_a_file_is_not_a_flood(capsys):
     with console.Progress(every=1000) as progress:
         for step in range(100):
-            progress.update("a", step, 100)
+            progress.update("a", "", step, 100)
     assert capsys.readouterr().err == ""
 
 
 def test_progress_on_a_terminal_is_live_and_leaves_stdout_alone(terminal, capsys):
     screen = terminal("stderr")
     with console.Progress() as progress:
-        progress.update("split [3]", 4, 10, "val 0.83")
+        progress.update("split [3]", "val 0.83", 4, 10)
         console.note("shown above the bars")
         print("a result")
         progress.finish("split [3]", "test 0.85")

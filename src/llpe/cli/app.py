@@ -50,10 +50,10 @@ class Program(TyperGroup):
                 os.dup2(nowhere.fileno(), sys.stdout.fileno())
             return 1
         except (Exception, KeyboardInterrupt) as error:
-            code = exit_code(error)
+            code, text = explain(error, debug=debug)
             if debug and code != INTERRUPTED:
                 traceback.print_exception(error)
-            console.error(describe(error, debug=debug))
+            console.error(text)
             return code
 
 
@@ -64,43 +64,29 @@ def split_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
     return [*kept, *arguments[end:]], len(kept) < end
 
 
-def exit_code(error: BaseException) -> int:
-    """130 for an interruption, 2 for a bad request, 1 for a failure."""
+def explain(error: BaseException, *, debug: bool = False) -> tuple[int, str]:
+    """The exit code, and one paragraph for the user: what is wrong, and what to do where that is known."""
+    text, name = str(error).strip(), type(error).__name__
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return INTERRUPTED
-    if _is_usage(error):
-        return int(getattr(error, "exit_code", 2))
-    if type(error).__name__ == "LinAlgError":  # NumPy's is a ValueError, but the request is not to blame
-        return 1
-    return 2 if isinstance(error, ValueError | FileNotFoundError) else 1
-
-
-def describe(error: BaseException, *, debug: bool = False) -> str:
-    """One paragraph for the user: what is wrong, and what to do where that is known."""
-    text = str(error).strip()
-    if exit_code(error) == INTERRUPTED:
-        return "interrupted."
-    if _is_usage(error):
+        return INTERRUPTED, "interrupted."
+    if hasattr(error, "format_message"):  # typer's own, about the arguments
         context = getattr(error, "ctx", None)
-        message = str(error.format_message()).strip().replace("\n\t", " ")  # type: ignore[attr-defined]
+        message = str(error.format_message()).strip().replace("\n\t", " ")
         end = "" if message.endswith((".", "?")) else "."
-        return f"{message}{end} See `{context.command_path if context else 'llpe'} --help`."
+        return 2, f"{message}{end} See `{context.command_path if context else 'llpe'} --help`."
     if isinstance(error, MemoryError) or any(words in text for words in OUT_OF_MEMORY):
         reason = text.splitlines()[0].rstrip(".") if text else "an allocation failed"
-        return f"out of memory: {reason}. Use a smaller graph, fewer columns, or an encoding with a smaller fixed part."
+        return 1, f"out of memory: {reason}. Use a smaller graph, or an encoding with fewer columns or probes."
+    # NumPy's LinAlgError is a ValueError, but the request is not to blame
+    code = 2 if isinstance(error, ValueError | FileNotFoundError) and name != "LinAlgError" else 1
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         advice = " Free some space and run the same command again." if error.errno == errno.ENOSPC else ""
-        return f"{error.strerror}{where}.{advice}"
+        return code, f"{error.strerror}{where}.{advice}"
     if isinstance(error, ValueError) or type(error).__module__.startswith("llpe."):
-        return text or type(error).__name__
+        return code, text or name
     hint = "" if debug else f" Run the same command with {DEBUG} to see where."
-    return f"{type(error).__name__}: {(text or 'no message').rstrip('.')}.{hint}"
-
-
-def _is_usage(error: BaseException) -> bool:
-    """Whether the error is typer's own, about the arguments."""
-    return hasattr(error, "format_message")
+    return code, f"{name}: {(text or 'no message').rstrip('.')}.{hint}"
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -57,8 +57,8 @@ def compare(
         console.note(
             f"{dataset.name}: its own splits are used, {count} of them; --splits {SPLITS} asks for random ones."
         )
-    options: Any = {"model": model or "mlp", "splits": count, "kind": kind, "settings": opt.parse_assignments(settings)}
-    configs, left_out = quick_configs(graph, dataset.num_nodes, **options)
+    chosen = opt.parse_assignments(settings)
+    configs, left_out = quick_configs(graph, dataset.num_nodes, chosen, model=model or "mlp", splits=count, kind=kind)
     for words in left_out:
         console.note(words)
     note_scaling(dataset, configs[0])
@@ -181,7 +181,8 @@ def report(
     if json:
         console.write_json({"output": str(out), "runs": len(found), "bytes": size})
     else:
-        console.write(f"wrote {out} ({console.size(size)}), {len(found)} runs; open it in a browser")
+        count = "1 run" if len(found) == 1 else f"{len(found)} runs"
+        console.write(f"wrote {out} ({console.size(size)}), {count}; open it in a browser")
 
 
 def _show_tables(tables: list[Table]) -> None:

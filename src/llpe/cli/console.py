@@ -116,7 +116,7 @@ class Progress:
 
     Example:
         >>> with Progress() as progress:
-        ...     progress.update("cora split 3", 120, 1000, "val 0.83")
+        ...     progress.update("cora split 3", "val 0.83", 120, 1000)
         ...     progress.finish("cora split 3", "test 0.85")
     """
 
@@ -146,8 +146,8 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self.rich.stop()
 
-    def update(self, name: str, done: int, total: int, text: str = "") -> None:
-        """``done`` of ``total`` steps are finished; ``text`` says how it goes."""
+    def update(self, name: str, text: str = "", done: int | None = None, total: int | None = None) -> None:
+        """``text`` says how it goes; ``done`` of ``total`` steps are finished, by default as many as before."""
         if name not in self.tasks:
             self.rich.add_task(name, total=total, text=text, said=time.monotonic())
             self.tasks[name] = self.rich.tasks[-1]
@@ -155,8 +155,8 @@ class Progress:
         self.rich.update(task.id, completed=done, total=total, text=text)
         if self.plain and time.monotonic() - task.fields["said"] >= self.every:
             task.fields["said"] = time.monotonic()
-            left = "" if task.time_remaining is None else f"{duration(task.time_remaining)} left"
-            self._say(name, f"{done}/{total}", text, left)
+            steps = f"{task.completed:g}/{task.total:g}" if task.total else ""
+            self._say(name, steps, text, f"{duration(task.time_remaining)} left" if task.time_remaining else "")
 
     def finish(self, name: str, text: str = "") -> None:
         """The task is over, early or not; on a terminal one line replaces the bar."""

@@ -165,27 +165,22 @@ def cache(
 
     store = default_cache()
     entries = [] if path else list_cache(store)
-    total, count = (
-        sum(entry["bytes"] for entry in entries),
-        "1 entry" if len(entries) == 1 else f"{len(entries)} entries",
-    )
+    total, count = sum(each["bytes"] for each in entries), f"{len(entries)} entr{'y' if len(entries) == 1 else 'ies'}"
     document: dict[str, Any] = {"folder": str(store.folder)}
-    if path:
-        text = str(store.folder)
-    elif clear:
+    if clear:
         document |= {"removed": store.clear(), "bytes": total}
         text = f"removed {count} ({console.size(total)}) from {store.folder}"
-    else:
+    elif not path:
         document |= {"limit": store.limit, "bytes": total, "entries": entries}
         text = f"{count}, {console.size(total)} of at most {console.size(store.limit)}, in {store.folder}"
-        sizes = [(console.size(entry["bytes"]), console.duration(entry["unused_seconds"])) for entry in entries]
-        rows = [[e["kind"], e["what"], e["graph"], *size] for e, size in zip(entries, sizes, strict=True)]
-        if rows and not json:
-            console.table(["kind", "what", "graph", "size", "unused for"], rows, left=3)
     if json:
         console.write_json(document)
-    else:
-        console.write(text)
+        return
+    if entries and not clear:
+        cells = [(e["kind"], e["what"], e["graph"], e["bytes"], e["unused_seconds"]) for e in entries]
+        rows = [[*words, console.size(size), console.duration(unused)] for *words, size, unused in cells]
+        console.table(["kind", "what", "graph", "size", "unused for"], rows, left=3)
+    console.write(str(store.folder) if path else text)
 
 
 def _lines(row: dict[str, Any]) -> str:

@@ -104,7 +104,7 @@ def track(items: Sequence[Any], title: str, describe: Callable[[Any], str]) -> I
     """The items, with a bar that says which is next and how long the others will take."""
     with console.Progress() as progress:
         for done, item in enumerate(items):
-            progress.update(title, done, len(items), describe(item))
+            progress.update(title, describe(item), done, len(items))
             yield item
         progress.finish(title)
 

@@ -99,21 +99,21 @@ def search(
     raw["search"] = raw.get("search", {}) | {name: value for name, value in given.items() if value is not None}
     raw, settings = take_search(raw)
     graph = opt.open_graph(resolve(raw).dataset, data_root)
+    name, vals = f"{graph.name}, trials", [0.0]
     with console.Progress() as progress:
-        name, best, done, total = f"{graph.name}, trials", 0.0, 0, 1
 
         def on_progress(now: Progress) -> None:
-            words = f"split {now.split} epoch {now.epoch}, val {now.val:.3f}; best trial {best:.4f}"
-            progress.update(name, done, total, words)
+            words = f"split {now.split} epoch {now.epoch}, val {now.val:.3f}; best trial {max(vals):.4f}"
+            progress.update(name, words)
 
-        def on_trial(finished: int, of: int, trial: Trial) -> None:
-            nonlocal best, done, total
-            done, total, best = finished, of, max(best, (trial.val or 0.0) if trial.state == "complete" else 0.0)
-            progress.update(name, done, total, f"{trial.state}, best {best:.4f}")
+        def on_trial(done: int, total: int, trial: Trial) -> None:
+            if trial.state == "complete":
+                vals.append(trial.val or 0.0)
+            progress.update(name, f"{trial.state}, best {max(vals):.4f}", done, total)
 
-        options: dict[str, Any] = {"root": runs, "workers": workers, "on_trial": on_trial, "on_progress": on_progress}
+        tell: dict[str, Any] = {"on_trial": on_trial, "on_progress": on_progress}
         try:
-            found = run_search(graph, raw, settings, **options)
+            found = run_search(graph, raw, settings, root=runs, workers=workers, **tell)
         except KeyboardInterrupt:
             console.note("finished trials are kept. The same command resumes the search.")
             raise
@@ -133,9 +133,9 @@ def predict(
 ) -> None:
     """Classify the nodes of a graph with a trained run.
 
-    Writes a class and its probabilities for each node, as .csv or .npz.
-    On the graph that the run was trained on, the train, val and test nodes of the split are scored separately; only the
-    test score says how good the model is. On another graph all labelled nodes are scored.
+    Writes a class and its probabilities for each node, as .csv or .npz. On the graph that the run was trained on, the
+    train, val and test nodes of the split are scored separately; only the test score says how good the model is. On
+    another graph all labelled nodes are scored.
 
     \b
     Examples:
@@ -180,8 +180,7 @@ def raw_config(
     for section, name in (("encoding", encoding), ("model", model)):
         if name is not None and raw.get(section, {}).get("name") != name:
             raw[section] = {"name": name}
-    search = {"search": raw.pop("search")} if "search" in raw else {}
-    return assign(raw, opt.parse_assignments([item for item in request or [] if item not in files])) | search
+    return assign(raw, opt.parse_assignments([item for item in request or [] if item not in files]))
 
 
 def note_scaling(graph: NodeDataset, config: Config) -> None:
@@ -201,7 +200,7 @@ def train_with_progress(graph: NodeDataset, config: Config, runs: Path, workers:
     with console.Progress() as progress:
 
         def on_progress(now: Progress) -> None:
-            progress.update(f"{name} {now.split}", now.epoch, epochs, f"val {now.val:.3f}, best {now.best_val:.3f}")
+            progress.update(f"{name} {now.split}", f"val {now.val:.3f}, best {now.best_val:.3f}", now.epoch, epochs)
 
         def on_outcome(outcome: Outcome) -> None:
             result = f"failed: {outcome.reason}" if outcome.test is None else f"test {outcome.test:.3f}"

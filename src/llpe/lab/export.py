@@ -49,7 +49,12 @@ def export_encoding(
         )
     except TypeError as error:
         raise ValueError(f"options of {name!r} must be as `llpe list encodings` shows them, got: {error}.") from error
-    tensors = fixed_part(encoding, dataset.data) if run is None else learned_part(encoding, dataset.data)
+    prepared = encoding.eval().prepare(dataset.data)
+    if run is None:
+        tensors = _fixed_part(encoding, dataset.data, prepared)
+    else:
+        with torch.no_grad():
+            tensors = {"encoding": encoding(prepared)}
     facts = {
         "encoding": repr(encoding),
         "graph": dataset.name,
@@ -57,31 +62,21 @@ def export_encoding(
         "llpe": __version__,
     }
     facts |= {key: str(value) for key, value in (("run", run), ("split", split)) if value is not None}
-    save_tensors(path, tensors, facts)
+    _save(path, tensors, facts)
     shapes = {part: list(tensor.shape) for part, tensor in tensors.items()}
     return {"file": str(path), "bytes": path.stat().st_size, "tensors": shapes, **facts}
 
 
-def fixed_part(encoding: Encoding, data: Data) -> dict[str, Tensor]:
-    """What ``prepare`` attaches to ``data``, by the names of its parts."""
-    prepared = encoding.prepare(data)
+def _fixed_part(encoding: Encoding, data: Data, prepared: Data) -> dict[str, Tensor]:
+    """What ``prepare`` has attached, by the names of its parts."""
     prefix, suffix = encoding.attribute("|").split("|")
-    return {
-        name.removeprefix(prefix).removesuffix(suffix): prepared[name]
-        for name in prepared.keys()  # noqa: SIM118  PyG's Data iterates over pairs
-        if name not in data and name.startswith(prefix) and name.endswith(suffix)
-    }
+    added = [name for name in prepared.keys() if name not in data]  # noqa: SIM118  PyG's Data iterates over pairs
+    mine = [name for name in added if name.startswith(prefix) and name.endswith(suffix)]
+    return {name.removeprefix(prefix).removesuffix(suffix): prepared[name] for name in mine}
 
 
-@torch.no_grad()
-def learned_part(encoding: Encoding, data: Data) -> dict[str, Tensor]:
-    """The encoding itself, in eval mode."""
-    encoding.eval()
-    return {"encoding": encoding(encoding.prepare(data))}
-
-
-def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, str]) -> None:
-    """Writes the whole file or nothing."""
+def _save(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, str]) -> None:
+    """Writes the whole file or nothing; the ending decides the format."""
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with replacing(path) as partial:
         if path.suffix.lower() == ".npz":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from llpe.lab.config import Config, assign, resolve
@@ -26,55 +27,44 @@ DEMO: tuple[dict[str, Any], ...] = (
 
 
 def quick_configs(
-    dataset: str,
-    num_nodes: int,
-    *,
-    model: str,
-    splits: int,
-    kind: str = "random",
-    settings: Mapping[str, Any] | None = None,
+    dataset: str, num_nodes: int, settings: Mapping[str, Any] | None = None, *, model: str, splits: int, kind: str
 ) -> tuple[list[Config], list[str]]:
     """The experiments of a comparison, with ``settings`` for all; and, in words, what the graph is too large for.
 
     Example:
-        >>> configs, left_out = quick_configs("sbm:n=100", 10_000, model="mlp", splits=8)
+        >>> configs, left_out = quick_configs("sbm:n=100", 10_000, model="mlp", splits=8, kind="random")
         >>> len(configs), left_out
         (5, ['llpe is left out: it is slow beyond 5000 nodes, and this graph has 10000.'])
     """
-    configs, left_out = [], []
-    for encoding in USUAL:
-        name, limit = encoding["name"], LIMITS.get(encoding["name"], num_nodes)
-        if num_nodes > limit:
-            left_out.append(f"{name} is left out: it is slow beyond {limit} nodes, and this graph has {num_nodes}.")
-            continue
-        raw = {
-            "dataset": dataset,
-            "encoding": encoding,
-            "model": {"name": model},
-            "training": {"epochs": 400, "patience": 100},
-            "splits": {"kind": kind, "count": splits},
-        }
-        configs.append(resolve(assign(raw, dict(settings or {}))))
-    return configs, left_out
+    fast = [each for each in USUAL if num_nodes <= LIMITS.get(each["name"], num_nodes)]
+    shared = {"dataset": dataset, "model": {"name": model}, "splits": {"kind": kind, "count": splits}}
+    training = {"epochs": 400, "patience": 100}
+    raws = [shared | {"encoding": encoding, "training": training} for encoding in fast]
+    left_out = [
+        f"{name} is left out: it is slow beyond {limit} nodes, and this graph has {num_nodes}."
+        for name, limit in LIMITS.items()
+        if num_nodes > limit
+    ]
+    return [resolve(assign(raw, dict(settings or {}))) for raw in raws], left_out
 
 
-def demo_configs(
-    *, models: Sequence[str] = ("mlp",), splits: int = 10, homophilies: Sequence[int] = (0, 1)
-) -> Iterator[Config]:
-    """Two blocks of nodes, with no edge inside a block or none between them: graphs × models × encodings.
+def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10) -> list[Config]:
+    """Two blocks of nodes, without edges inside a block or without edges between them: graphs × models × encodings.
 
     Example:
-        >>> len(list(demo_configs()))
+        >>> len(demo_configs())
         10
     """
-    for homophily in homophilies:
-        for model in models:
-            for encoding in DEMO:
-                raw = {
-                    "dataset": f"sbm:n=2000,blocks=2,degree=10,homophily={homophily}",
-                    "encoding": encoding,
-                    "model": {"name": model, "hidden": 32},
-                    "training": {"lr": 0.02, "epochs": 150, "patience": 40, "weight_decay": 0.001},
-                    "splits": {"count": splits},
-                }
-                yield resolve(raw)
+    training = {"lr": 0.02, "epochs": 150, "patience": 40, "weight_decay": 0.001}
+    return [
+        resolve(
+            {
+                "dataset": f"sbm:n=2000,blocks=2,degree=10,homophily={homophily}",
+                "encoding": encoding,
+                "model": {"name": model, "hidden": 32},
+                "training": training,
+                "splits": {"count": splits},
+            }
+        )
+        for homophily, model, encoding in product((0, 1), models, DEMO)
+    ]
