@@ -65,6 +65,8 @@ def summarise(
 def describe_graph(dataset: NodeDataset, graph: Graph) -> dict[str, Any]:
     """Size, degrees, components and homophily."""
     degree = np.diff(graph.adjacency.indptr)
+    spread = {"mean": float(degree.mean()), "median": float(np.median(degree))}
+    spread |= {"min": int(degree.min()), "max": int(degree.max())}
     sizes = np.bincount(graph.components)
     homophily = None
     if dataset.num_classes > 1 and graph.num_edges:
@@ -77,12 +79,7 @@ def describe_graph(dataset: NodeDataset, graph: Graph) -> dict[str, Any]:
         "num_features": dataset.num_features,
         "num_classes": dataset.num_classes,
         "num_labelled": dataset.num_labelled,
-        "degree": {
-            "mean": float(degree.mean()),
-            "median": float(np.median(degree)),
-            "min": int(degree.min()),
-            "max": int(degree.max()),
-        },
+        "degree": spread,
         "components": int(sizes.size),
         "largest_component": int(sizes.max()),
         "isolated": int((degree == 0).sum()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -241,9 +241,7 @@ def _show(fit: Fit, metric: str, *, json: bool) -> None:
     console.table(header, rows, left=0)
     for each in failed:
         console.note(f"split {each.split} failed: {each.reason}.")
-    spread = f" ± {100 * fit.std_test:.2f}" if len(fit.test) > 1 else ""
-    console.write(f"test {metric} {100 * fit.mean_test:.2f}{spread} % over {len(fit.test)} splits")
-    console.write(f"run folder {fit.run}")
+    _show_scores(metric, fit.test, fit.run)
 
 
 def _show_search(found: Found, metric: str, tests: list[float], json: bool) -> None:
@@ -261,8 +259,13 @@ def _show_search(found: Found, metric: str, tests: list[float], json: bool) -> N
             console.note(f"failed: {choice}: {trial.reason}.")
     console.table(["val", "trial", *keys], rows, left=2 + len(keys))
     console.write(f"chosen by validation: mean val {100 * found.val:.2f} %")
-    console.write(f"test {metric} {100 * fmean(tests):.2f} % over {len(tests)} splits")
-    console.write(f"run folder {found.run}")
+    _show_scores(metric, tests, found.run)
+
+
+def _show_scores(metric: str, scores: list[float], folder: Path | None) -> None:
+    spread = f" ± {100 * stdev(scores):.2f}" if len(scores) > 1 else ""
+    console.write(f"test {metric} {100 * fmean(scores):.2f}{spread} % over {len(scores)} splits")
+    console.write(f"run folder {folder}")
 
 
 def _percent(value: float | None) -> str:

@@ -42,13 +42,9 @@ def export_encoding(
         run: a run folder; then the encoding is the one that it has learned.
         split: which split of the run; default the best on validation.
     """
-    name = name or EncodingConfig().name
-    try:
-        encoding = (
-            make_encoding(name, **{"dim": DIM, **(options or {})}) if run is None else load_encoding(run, split=split)
-        )
-    except TypeError as error:
-        raise ValueError(f"options of {name!r} must be as `llpe list encodings` shows them, got: {error}.") from error
+    encoding = (
+        _untrained(name or EncodingConfig().name, options or {}) if run is None else load_encoding(run, split=split)
+    )
     prepared = encoding.eval().prepare(dataset.data)
     if run is None:
         tensors = _fixed_part(encoding, dataset.data, prepared)
@@ -65,6 +61,13 @@ def export_encoding(
     _save(path, tensors, facts)
     shapes = {part: list(tensor.shape) for part, tensor in tensors.items()}
     return {"file": str(path), "bytes": path.stat().st_size, "tensors": shapes, **facts}
+
+
+def _untrained(name: str, options: Mapping[str, Any]) -> Encoding:
+    try:
+        return make_encoding(name, **{"dim": DIM, **options})
+    except TypeError as error:
+        raise ValueError(f"options of {name!r} must be as `llpe list encodings` shows them, got: {error}.") from error
 
 
 def _fixed_part(encoding: Encoding, data: Data, prepared: Data) -> dict[str, Tensor]:

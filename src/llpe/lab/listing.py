@@ -37,15 +37,10 @@ def list_encodings() -> list[Row]:
     rows = []
     for name, named in ENCODINGS.items():
         module = inspect.getdoc(sys.modules[named.kind.__module__]) or ""
-        formula = re.search(r"\bP(?:\[v\])? = .*", module)
-        rows.append(
-            {
-                "name": name,
-                "what": ", ".join(filter(None, (_first_line(named.kind), named.form))),
-                "formula": " ".join(formula.group().split()).rstrip(".") if formula else "P = [ ]",
-                "options": _defaults(named.options),
-            }
-        )
+        found = re.search(r"\bP(?:\[v\])? = .*", module)
+        formula = " ".join(found.group().split()).rstrip(".") if found else "P = [ ]"
+        what = ", ".join(filter(None, (_first_line(named.kind), named.form)))
+        rows.append({"name": name, "what": what, "formula": formula, "options": _defaults(named.options)})
     return rows
 
 
@@ -68,17 +63,9 @@ def list_benchmarks(root: Path | None = None) -> list[Row]:
         at_hand = all(any((place / file).is_file() for place in places) for file in files)
         if benchmark.name == "cornell":
             at_hand = at_hand or any((place / CORRECTED_CORNELL).is_file() for place in places)
-        rows.append(
-            {
-                "name": benchmark.name,
-                "nodes": benchmark.num_nodes,
-                "classes": benchmark.num_classes,
-                "metric": benchmark.metric,
-                "homophily": benchmark.homophily,
-                "at_hand": at_hand,
-                "notes": list(benchmark.notes),
-            }
-        )
+        row = {"name": benchmark.name, "nodes": benchmark.num_nodes, "classes": benchmark.num_classes}
+        row |= {"metric": benchmark.metric, "homophily": benchmark.homophily, "at_hand": at_hand}
+        rows.append(row | {"notes": list(benchmark.notes)})
     return rows
 
 
