@@ -18,8 +18,8 @@ from llpe.data import NodeDataset
 from llpe.encodings import Encoding, make_encoding
 from llpe.files import replacing
 from llpe.graph import Graph
+from llpe.lab import load_encoding
 from llpe.lab.config import EncodingConfig
-from llpe.lab.runs import load_encoding
 
 DIM = 64  # columns, where options do not say
 
