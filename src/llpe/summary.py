@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from llpe.chebyshev import density
+from llpe.checks import check_count
 from llpe.data import NodeDataset
 from llpe.graph import Graph, class_homophily, edge_homophily, node_homophily
 from llpe.memory import SpectrumError
-from llpe.probes import check_probes, probe_features
+from llpe.probes import probe_features
 from llpe.spectrum import Spectrum, end_spectrum, full_spectrum
 
 BINS = 240  # equal bins of [0, 2]; coarser histograms are sums of them
@@ -107,7 +108,7 @@ def estimated_shares(graph: Graph, *, order: int, probes: int, block: int = BLOC
 
     At most ``block`` bytes of probe features are held at once, so that memory stays bounded on large graphs.
     """
-    check_probes(probes)
+    check_count("probes", probes)
     step = int(np.clip(block // (4 * graph.num_nodes * max(order, 1)), 1, probes))
     moments = np.zeros(2 * max(order, 1) - 1)
     for first in range(0, probes, step):  # each block has its own seed

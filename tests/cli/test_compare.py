@@ -31,7 +31,7 @@ def test_compare_answers_the_question_and_says_where_the_page_is(compared):
 
 
 def test_compare_resumes_and_answers_in_json(compared, answer, monkeypatch):
-    monkeypatch.setattr("llpe.lab.train._Run", None)
+    monkeypatch.setattr("llpe.lab.train.make_optimiser", None)
     document = answer(*compared[2])
     assert set(document) == {"answer", "limits", "splits", "tables", "page"}
     assert document["splits"] == {"kind": "random", "count": 2}

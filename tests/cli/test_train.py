@@ -56,7 +56,7 @@ def test_train_prints_a_table_where_the_run_is_and_how_features_are_scaled(llpe,
 
 
 def test_train_again_only_reads_what_is_there(trained, answer, monkeypatch):
-    monkeypatch.setattr("llpe.lab.train._Run", None)
+    monkeypatch.setattr("llpe.lab.train.make_optimiser", None)
     runs = Path(trained["run"]).parents[2]
     assert answer(*TRAIN, "--runs", runs) == trained
     assert answer("train", trained["run"], "--runs", runs) == trained
