@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from llpe.cli.listing import encodings
 from llpe.encodings import ENCODINGS, Encoding, make_encoding
+from llpe.lab.listing import list_encodings
 
 PAGE = Path(__file__).parent / "encodings.md"
 HEAD = """\
@@ -84,7 +84,7 @@ def arguments(kind: type[Encoding]) -> dict[str, str]:
 def page() -> str:
     """The whole page."""
     lines = [HEAD, *table(), ""]
-    for row in encodings():
+    for row in list_encodings():
         lines += section(row)
     return "\n".join(lines).rstrip() + "\n"
 

@@ -40,7 +40,7 @@ def size(factor: str, encoding, n: int) -> int:
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_every_argument_is_described(name):
     described = [option for option in zoo.arguments(ENCODINGS[name].kind) if option not in ENCODINGS[name].decided]
-    row = next(row for row in zoo.encodings() if row["name"] == name)
+    row = next(row for row in zoo.list_encodings() if row["name"] == name)
     assert described == list(row["options"])
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
 from llpe.cli import app
+
+SMALL = ("epochs=8", "hidden=8", "dim=8", "order=8", "splits.count=2", "--workers", 1)
 
 
 @pytest.fixture(autouse=True)
@@ -19,20 +23,34 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LLPE_DATA_MIRROR", raising=False)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def llpe() -> Callable[..., Result]:
     """Runs one command line; what every answer must keep is checked here."""
 
-    def run(*arguments: object) -> Result:
+    def run(*arguments: object, code: int = 0) -> Result:
         result = CliRunner().invoke(app, [str(each) for each in arguments])
+        assert result.exit_code == code, result.output
+        assert "Traceback" not in result.output
         assert "\x1b" not in result.output, "colour without a terminal"
         assert not any(character in result.output for character in "│─╭╮╯╰┃━"), "boxes without a terminal"
-        if result.exit_code:
-            assert result.stdout == ""
-            assert result.stderr.count("error: ") == 1
+        assert result.stderr.count("error: ") == bool(code)
+        assert code != 2 or result.stdout == ""
         return result
 
     return run
+
+
+@pytest.fixture(scope="session")
+def answer(llpe) -> Callable[..., Any]:
+    """The JSON document that a command prints."""
+    return lambda *arguments: json.loads(llpe(*arguments, "--json").stdout)
+
+
+@pytest.fixture(scope="session")
+def trained(answer, tmp_path_factory) -> dict[str, Any]:
+    """What training on ``sbm:n=80`` answers; its run folder is for reading only."""
+    folder = tmp_path_factory.mktemp("trained")
+    return answer("train", "--dataset", "sbm:n=80", "--encoding", "llpe", *SMALL, "--runs", folder)
 
 
 @pytest.fixture

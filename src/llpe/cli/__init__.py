@@ -1,20 +1,8 @@
-"""The command line: ``llpe COMMAND …``. Thin: it parses, calls the library and prints.
+"""The command line, ``llpe COMMAND …``: it parses, calls the library and prints.
 
-Nothing here imports torch before a command needs it, so that ``llpe --help`` answers at once.
-
-* :mod:`llpe.cli.commands`: the program, its exit codes and how errors and warnings are said
-* :mod:`llpe.cli.output`: tables, JSON, notes and progress
-* :mod:`llpe.cli.options`: what commands share: ``key=value`` options, graphs
-* :mod:`llpe.cli.laboratory`: ``train``, ``check``, ``predict``, ``demo``
-* :mod:`llpe.cli.comparison`: ``compare``
-* :mod:`llpe.cli.searching`: ``search``
-* :mod:`llpe.cli.reproduction`: ``reproduce``
-* :mod:`llpe.cli.verification`: ``verify``
-* :mod:`llpe.cli.explore`: ``list``, ``spectrum``, ``encode``, ``cache``, ``table``
-* :mod:`llpe.cli.reporting`: ``report``
+Nothing here imports torch before a command needs it, so that ``llpe --help`` is quick. :mod:`llpe.cli.app` is the
+program, :mod:`llpe.cli.console` prints, :mod:`llpe.cli.options` is what commands share; the others hold the commands.
 """
-
-from __future__ import annotations
 
 import sys
 
@@ -25,19 +13,9 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f"error: {error}")
 
-from llpe.cli.commands import app, main
+from llpe.cli.app import app, main
 
-# Importing a module of commands registers them, in the order in which `llpe --help` lists them.
-from llpe.cli import laboratory, searching, comparison, reproduction, explore, reporting, verification  # isort: skip
+# Importing a module registers its commands, in the order in which `llpe --help` lists them.
+from llpe.cli import train, compare, explore, reproduce  # isort: skip
 
-__all__ = [
-    "app",
-    "comparison",
-    "explore",
-    "laboratory",
-    "main",
-    "reporting",
-    "reproduction",
-    "searching",
-    "verification",
-]
+__all__ = ["app", "compare", "explore", "main", "reproduce", "train"]

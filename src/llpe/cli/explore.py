@@ -1,42 +1,25 @@
-"""Commands that look and convert: ``list``, ``spectrum``, ``encode``, ``cache``, ``table``."""
+"""Commands about graphs and encodings: ``list``, ``spectrum``, ``encode``, ``cache``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from llpe.cli import output
-from llpe.cli.commands import app
-from llpe.cli.options import (
-    Assignments,
-    DataRoot,
-    Force,
-    GraphArgument,
-    Json,
-    check_choice,
-    check_new_file,
-    open_graph,
-    parse_assignments,
-)
-
-if TYPE_CHECKING:
-    from llpe.report.table import Table
+from llpe.cli import console
+from llpe.cli import options as opt
+from llpe.cli.app import app
 
 KINDS = ("encodings", "models", "benchmarks", "synthetic")
-ENCODED = (".npz", ".pt", ".safetensors")
-PLOTS = (".png", ".pdf", ".svg")
+LARGE = 50_000  # nodes from which on the extreme eigenvalues take more than a few seconds
 
 
 @app.command("list")
 def list_(
-    what: Annotated[
-        str, typer.Argument(metavar="WHAT", show_default=False, help=f"One of {', '.join(KINDS)}; default all.")
-    ] = "all",
-    data_root: DataRoot = None,
-    json: Json = False,
+    what: Annotated[str, typer.Argument(metavar="WHAT", help=f"One of {', '.join(KINDS)} or all.")] = "all",
+    data_root: opt.DataRoot = None,
+    json: opt.Json = False,
 ) -> None:
     """List encodings, models, benchmarks and synthetic graphs.
 
@@ -46,32 +29,42 @@ def list_(
       llpe list benchmarks --data-root ~/data
       llpe list encodings --json
     """
-    check_choice("what", what, ("all", *KINDS))
-    from llpe.cli import listing
+    opt.check_choice("what", what, ("all", *KINDS))
+    from llpe.lab.listing import list_all
 
-    document = listing.collect(KINDS if what == "all" else (what,), data_root)
+    found = list_all(data_root)
+    document = found if what == "all" else {kind: found[kind] for kind in found if kind.endswith(what)}
     if json:
-        output.write_json(document)
-    else:
-        listing.show(document)
+        console.write_json(document)
+        return
+    for kind, rows in document.items():
+        if kind not in ("pyg_models", next(iter(document))):
+            console.write()
+        if kind == "pyg_models":
+            console.write(f"  and PyG's, by class name: {', '.join(rows)}")
+        elif kind == "benchmarks":
+            console.table(["benchmark", "nodes", "classes", "metric", "homophily", "at hand"], map(_cells, rows))
+        else:
+            console.write(f"{kind}:")
+            console.fields({f"  {row['name']}": _lines(row) for row in rows})
 
 
 @app.command()
 def spectrum(
-    graph: GraphArgument,
+    graph: opt.Graph,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the density: .png, .pdf or .svg.")] = None,
     order: Annotated[int, typer.Option(help="Chebyshev terms of the estimate.")] = 64,
     probes: Annotated[int, typer.Option(help="Random probes of the estimate.")] = 32,
     exact: Annotated[bool, typer.Option("--exact", help="Compute all eigenvalues instead.")] = False,
     ends: Annotated[bool, typer.Option(help="Compute the extreme eigenvalues; slow on large graphs.")] = True,
-    json: Json = False,
-    data_root: DataRoot = None,
+    json: opt.Json = False,
+    data_root: opt.DataRoot = None,
 ) -> None:
     """Show a graph's size, homophily and Laplacian spectrum.
 
     The eigenvalues of the symmetric normalised Laplacian are in [0, 2]: low ones belong to patterns that neighbours
     share (homophily), high ones to patterns that alternate (heterophily). How they are spread is estimated without
-    eigenvectors, or exact with --exact.
+    eigenvectors, or computed exactly with --exact.
 
     \b
     Examples:
@@ -80,47 +73,47 @@ def spectrum(
       llpe spectrum my-graph.npz --exact --json
     """
     if plot is not None:
-        check_new_file("plot", plot, PLOTS, replace=True)
-    from llpe.cli import spectral
+        opt.check_file("plot", plot, (".png", ".pdf", ".svg"))
+    from llpe.summary import describe, summarise
 
-    dataset = open_graph(graph, data_root)
-    document, shares = spectral.describe(dataset, order=order, probes=probes, exact=exact, ends=ends)
+    dataset = opt.open_graph(graph, data_root)
+    if ends and not exact and dataset.num_nodes > LARGE:
+        console.note(f"the extreme eigenvalues of {dataset.num_nodes} nodes take a while; --no-ends leaves them out.")
+    document, shares = summarise(dataset, order=order, probes=probes, exact=exact, ends=ends)
+    coarse = shares.reshape(60, -1).sum(axis=1)
     if plot is not None:
         from llpe.report.figures import density_plot
 
-        bins = shares.reshape(60, -1).sum(axis=1) if exact else shares  # an estimate is smooth, a count is not
-        density_plot(bins, plot, title=f"{document['graph']}, {document['num_nodes']} nodes")
+        # an estimate is smooth, a count is not
+        density_plot(coarse if exact else shares, plot, title=f"{dataset.name}, {dataset.num_nodes} nodes")
         document["plot"] = str(plot)
     if json:
-        output.write_json(document)
-    else:
-        spectral.show(document, shares)
+        console.write_json(document)
+        return
+    console.fields(describe(document))
+    lines = [*console.bars(coarse.tolist(), height=5), f"{'0':20}{'2/3':20}{'4/3':19}2"]
+    console.write("\n".join(["", *(f"  {line}".rstrip() for line in lines)]))
+    if plot is not None:
+        console.write(f"\nwrote {plot}")
 
 
 @app.command()
 def encode(
-    graph: GraphArgument,
-    out: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", show_default=False, help=f"One of {', '.join(ENCODED)}."),
-    ],
-    options: Assignments = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Name of the encoding; default llpe.", show_default=False)
-    ] = None,
-    dim: Annotated[int | None, typer.Option(help="Columns of the encoding; default 64.", show_default=False)] = None,
-    run: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="A run folder: the trained encoding itself is written.")
-    ] = None,
-    split: Annotated[int | None, typer.Option(help="With --run: which split's weights.")] = None,
-    force: Force = False,
-    json: Json = False,
-    data_root: DataRoot = None,
+    graph: opt.Graph,
+    out: opt.File,
+    settings: opt.Assignments = None,
+    encoding: opt.Encoding = None,
+    dim: opt.Dim = None,
+    run: Annotated[Path | None, typer.Option(metavar="RUN", help="A run folder: write what it has learned.")] = None,
+    split: opt.Split = None,
+    force: opt.Force = False,
+    json: opt.Json = False,
+    data_root: opt.DataRoot = None,
 ) -> None:
-    """Write a graph's encoding to a file, for use elsewhere.
+    """Write a graph's encoding as .npz, .pt or .safetensors.
 
-    Without --run it is the fixed part, which is learned from nothing: what the encoding's small learned part acts on.
-    With --run it is the encoding that the run has learned, [num_nodes, dim].
+    Without --run it is the fixed part: the tensors that the small learned part of the encoding acts on. KEY=VALUE sets
+    the encoding's options. With --run it is the encoding that the run has learned, [num_nodes, dim].
 
     \b
     Examples:
@@ -129,33 +122,35 @@ def encode(
       llpe encode sbm:n=500 -o pe.pt --encoding llpe-probes --dim 32 probes=16
       llpe encode cora -o learned.npz --run runs/cora/llpe+mlp/1a2b3c4d
     """
-    check_new_file("output", out, ENCODED, replace=force)
-    chosen = parse_assignments(options or [])
-    if run is not None and (chosen or encoding is not None or dim is not None):
-        raise ValueError("`--run` must stand alone, got --encoding, --dim or key=value too: a run knows its encoding.")
+    opt.check_file("output", out, (".npz", ".pt", ".safetensors"), replace=force)
+    options = opt.parse_assignments(settings)
+    if run is not None and (options or encoding is not None or dim is not None):
+        raise ValueError("`--run` must be given without --encoding, --dim and key=value: a run knows its encoding.")
     if run is None and split is not None:
         raise ValueError(f"`--split` must come with --run, got {split} without. Leave it out.")
-    from llpe.cli import export
+    if dim is not None and "dim" in options:
+        raise ValueError(f"`dim` must be given once, got --dim {dim} and dim={options['dim']}.")
+    from llpe.lab.export import export_encoding
 
-    module = export.untrained(encoding or "llpe", dim, chosen) if run is None else export.trained(run, split)
-    dataset = open_graph(graph, data_root)
-    document = export.write(out, module, dataset, run=run, split=split)
+    options = options if dim is None else options | {"dim": dim}
+    document = export_encoding(opt.open_graph(graph, data_root), out, encoding, options, run=run, split=split)
     if json:
-        output.write_json(document)
+        console.write_json(document)
     else:
-        export.show(document)
+        console.fields(document["tensors"] | {"of": document["encoding"]})
+        console.write(f"wrote {out} ({console.size(document['bytes'])})")
 
 
 @app.command()
 def cache(
     clear: Annotated[bool, typer.Option("--clear", help="Delete every entry.")] = False,
     path: Annotated[bool, typer.Option("--path", help="Print the folder only.")] = False,
-    json: Json = False,
+    json: opt.Json = False,
 ) -> None:
     """Show what is kept on disk, or clear it.
 
     Spectra and the fixed parts of encodings are computed once per graph and kept. LLPE_CACHE moves the folder,
-    LLPE_CACHE_GB limits its size; the entries that were not used for longest leave first.
+    LLPE_CACHE_GB limits its size; the least recently used entries are deleted first.
 
     \b
     Examples:
@@ -164,82 +159,41 @@ def cache(
       llpe cache --clear
     """
     if clear and path:
-        raise ValueError("`--clear` and `--path` must not come together. Choose one.")
+        raise ValueError("`--clear` and `--path` must not be given together. Choose one.")
     from llpe.cache import default_cache
-    from llpe.cli import keeping
+    from llpe.lab.listing import list_cache
 
     store = default_cache()
-    if path:
-        output.write_json({"folder": str(store.folder)}) if json else output.write(str(store.folder))
-        return
+    entries = [] if path else list_cache(store)
+    total, count = sum(each["bytes"] for each in entries), f"{len(entries)} entr{'y' if len(entries) == 1 else 'ies'}"
+    document: dict[str, Any] = {"folder": str(store.folder)}
     if clear:
-        keeping.clear(store, json=json)
-    else:
-        keeping.show(store, json=json)
-
-
-@app.command()
-def table(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUNS", show_default=False, help="Folders of runs, or CSV files of results.")
-    ],
-    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown, latex, csv or json.")] = "text",
-    json: Json = False,
-) -> None:
-    """Compare trained runs: encodings by data sets.
-
-    One table for each model. A cell is mean ± standard deviation of the test score in percent, and the number of splits
-    behind it. The standard deviation divides by splits − 1. Failed splits never enter a mean; they are listed below.
-
-    \b
-    Examples:
-      llpe table runs
-      llpe table runs/cora runs/texas --format markdown
-      llpe table runs --format csv > table.csv
-      llpe table results/table-small.csv --format markdown
-    """
-    from llpe.report.collect import load_runs
-    from llpe.report.render import RENDERERS
-    from llpe.report.table import make_tables
-
-    check_choice("format", format, ("text", "json", *RENDERERS))
-    if all(path.suffix == ".csv" for path in runs):
-        _show_results(runs, "json" if json else format)
+        document |= {"removed": store.clear(), "bytes": total}
+        text = f"removed {count} ({console.size(total)}) from {store.folder}"
+    elif not path:
+        document |= {"limit": store.limit, "bytes": total, "entries": entries}
+        text = f"{count}, {console.size(total)} of at most {console.size(store.limit)}, in {store.folder}"
+    if json:
+        console.write_json(document)
         return
-    tables = make_tables(load_runs(runs))
-    if json or format == "json":
-        output.write_json([each.as_dict() for each in tables])
-    elif format == "text":
-        _show_tables(tables)
-    else:
-        output.write(RENDERERS[format](tables))
+    if entries and not clear:
+        cells = [(e["kind"], e["what"], e["graph"], e["bytes"], e["unused_seconds"]) for e in entries]
+        rows = [[*words, console.size(size), console.duration(unused)] for *words, size, unused in cells]
+        console.table(["kind", "what", "graph", "size", "unused for"], rows, left=3)
+    console.write(str(store.folder) if path else text)
 
 
-def _show_results(paths: list[Path], format: str) -> None:
-    """Published results, as `llpe reproduce` wrote them."""
-    from dataclasses import asdict
-
-    from llpe.report.results import as_csv, beside_the_paper, read_results, tables
-
-    found = [result for path in paths for result in read_results(path)]
-    grids = [*tables(found), *beside_the_paper(found)]
-    if format == "json":
-        output.write_json([asdict(result) for result in found])
-    elif format == "csv":
-        output.write(as_csv(found).rstrip("\n"))
-    elif format == "text":
-        for grid in grids:
-            rows, bold = grid.plain()
-            output.table(grid.header, rows, title=grid.title, right=range(1, len(grid.header)), bold=bold)
-    else:
-        output.write("\n\n".join(grid.markdown() if format == "markdown" else grid.latex() for grid in grids))
+def _lines(row: dict[str, Any]) -> str:
+    """A description, a formula or an example, and the options with their defaults."""
+    keys = "options" if "options" in row else "keys"
+    options = []
+    for name, value in row[keys].items():
+        text = str(value).lower() if value is None or isinstance(value, bool) else str(value)
+        options.append(name if value == "..." else f"{name}={text}")
+    lines = [row["what"], row.get("formula"), row.get("example"), f"{keys}: {', '.join(options)}"]
+    return "\n".join(filter(None, lines))
 
 
-def _show_tables(tables: Sequence[Table]) -> None:
-    for number, each in enumerate(tables):
-        if number:
-            output.write()
-        header, rows = each.as_text()
-        output.table(header, rows, title=each.title, right=range(1, len(header)), bold=each.best())
-        for line in each.remarks:
-            output.write(line)
+def _cells(row: dict[str, Any]) -> list[Any]:
+    homophily = "" if row["homophily"] is None else f"{row['homophily']:.2f}"
+    return [row["name"], row["nodes"], row["classes"], row["metric"], homophily, "yes" if row["at_hand"] else "no"]

@@ -1,50 +1,53 @@
-"""What commands share: ``key=value`` options, common arguments, opening a graph and saying its notes."""
+"""What commands share: common options, ``key=value``, files that can be written, opening a graph."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from llpe.cli import output
+from llpe.cli import console
 
 if TYPE_CHECKING:
     from llpe.data import NodeDataset
 
-GraphArgument = Annotated[
-    str, typer.Argument(metavar="GRAPH", show_default=False, help="A benchmark, a synthetic graph, or a file.")
-]
-DataRoot = Annotated[
-    Path | None,
-    typer.Option("--data-root", metavar="DIR", help="Where benchmarks live; default LLPE_DATA or ~/.cache/llpe/data."),
-]
+ROOT = "Folder of benchmarks; default LLPE_DATA or ~/.cache/llpe/data."
+REQUEST = "A config file or run folder, and keys to set, such as lr=0.05 or encoding.order=32."
+Request = Annotated[list[str] | None, typer.Argument(metavar="[CONFIG] [KEY=VALUE]...", help=REQUEST)]
+Assignments = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Keys to set, as in k=8.")]
+Graph = Annotated[str, typer.Argument(metavar="GRAPH", help="A benchmark, a synthetic graph, or a file.")]
+Dataset = Annotated[str | None, typer.Option(metavar="GRAPH", help="A benchmark, a synthetic graph, or a file.")]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="See `llpe list encodings`; default llpe.")]
+Model = Annotated[str | None, typer.Option(metavar="NAME", help="See `llpe list models`; default mlp.")]
+Dim = Annotated[int | None, typer.Option(help="Columns of the encoding; default 64.")]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where run folders go.")]
+Split = Annotated[int | None, typer.Option(help="Which split of the run; default the best on validation.")]
+Workers = Annotated[int | None, typer.Option(help="Splits trained at once; default one per core.")]
+DataRoot = Annotated[Path | None, typer.Option("--data-root", metavar="DIR", help=ROOT)]
+File = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]
-Assignments = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="KEY=VALUE", show_default=False, help="Options, see `llpe list`."),
-]
 
+PAGES = (".html", ".htm")
 WORDS: dict[str, object] = {"true": True, "false": False, "none": None}
 KEY = re.compile(r"[A-Za-z][\w-]*(\.[A-Za-z][\w-]*)*")
-INTEGER = re.compile(r"[+-]?\d+")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def parse_assignments(items: list[str]) -> dict[str, object]:
-    """``key=value`` texts as a dictionary; values are int, float, bool, None or text, dashes in keys are underscores.
-
-    Quotes keep a text a text: ``name='1'``. All problems are told at once.
+def parse_assignments(items: list[str] | None) -> dict[str, Any]:
+    """``key=value`` texts as a dictionary; dashes in keys are underscores. All problems are reported at once.
 
     Example:
-        >>> parse_assignments(["k=8", "l1=1e-3", "start=heat", "norm-eps=none", "training.fused=true"])
-        {'k': 8, 'l1': 0.001, 'start': 'heat', 'norm_eps': None, 'training.fused': True}
+        >>> parse_assignments(["k=8", "l1=1e-3", "start=heat", "norm-eps=none", "training.seed=3"])
+        {'k': 8, 'l1': 0.001, 'start': 'heat', 'norm_eps': None, 'training.seed': 3}
     """
-    found: dict[str, object] = {}
+    found: dict[str, Any] = {}
     problems = []
-    for item in items:
+    for item in items or []:
         key, equals, text = (part.strip() for part in item.partition("="))
         name = key.replace("-", "_")
         if not equals or not KEY.fullmatch(key) or not text:
@@ -58,30 +61,28 @@ def parse_assignments(items: list[str]) -> dict[str, object]:
     return found
 
 
-def parse_value(text: str) -> object:
-    """
+def parse_value(text: str) -> Any:
+    """A number, a bool, None or a text; quotes keep a text a text.
+
     Example:
-        >>> [parse_value(text) for text in ("3", "-2.5", "1e-3", "true", "None", "'7'", "probes", "nan")]
+        >>> [parse_value(text) for text in ("3", "-2.5", "1e-3", "TRUE", "None", "'7'", "probes", "nan")]
         [3, -2.5, 0.001, True, None, '7', 'probes', 'nan']
     """
     if text.lower() in WORDS:
         return WORDS[text.lower()]
-    if INTEGER.fullmatch(text):
-        return int(text)
-    if NUMBER.fullmatch(text):
-        return float(text)
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1]
-    return text
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
-def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
     """Refuses what is not one of the choices, and lists them."""
     if value not in choices:
         raise ValueError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}.")
 
 
-def check_new_file(name: str, path: Path, suffixes: tuple[str, ...], *, replace: bool) -> None:
+def check_file(name: str, path: Path, suffixes: tuple[str, ...], *, replace: bool = True) -> None:
     """Refuses, before anything is computed, a file that could not be written in the end."""
     if path.suffix.lower() not in suffixes:
         raise ValueError(f"`{name}` must end in one of {', '.join(suffixes)}, got {str(path)!r}.")
@@ -90,7 +91,7 @@ def check_new_file(name: str, path: Path, suffixes: tuple[str, ...], *, replace:
     if not path.parent.is_dir():
         raise ValueError(f"`{name}` must be in an existing folder, got {str(path)!r}. Create {path.parent} first.")
     if path.exists() and not replace:
-        raise ValueError(f"`{name}` must be a new file, got {str(path)!r}, which is there. Add --force to replace it.")
+        raise ValueError(f"`{name}` must be a new file, got {str(path)!r}, which exists. Add --force to replace it.")
 
 
 def open_graph(spec: str, data_root: Path | None = None) -> NodeDataset:
@@ -99,5 +100,5 @@ def open_graph(spec: str, data_root: Path | None = None) -> NodeDataset:
 
     dataset = load_graph(spec, data_root=data_root)
     for text in dataset.notes:
-        output.note(f"{dataset.name}: {text}")
+        console.note(f"{dataset.name}: {text}")
     return dataset

@@ -1,0 +1,210 @@
+"""Commands about several experiments: ``compare``, ``demo``, ``table``, ``report``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from llpe.cli import console
+from llpe.cli import options as opt
+from llpe.cli.app import app
+
+if TYPE_CHECKING:
+    from llpe.report.table import Table
+
+SPLITS = 8  # the fewest with which the best of six can be told from the others, see llpe.report.verdict
+
+
+@app.command()
+def compare(
+    graph: opt.Graph,
+    settings: opt.Assignments = None,
+    model: opt.Model = None,
+    splits: Annotated[int | None, typer.Option(help=f"Random splits; default the graph's own, else {SPLITS}.")] = None,
+    out: opt.File = Path("compare.html"),
+    runs: opt.Runs = Path("runs/compare"),
+    workers: opt.Workers = None,
+    data_root: opt.DataRoot = None,
+    json: opt.Json = False,
+) -> None:
+    """Find out which encoding suits a graph.
+
+    Trains quickly without an encoding and with each of the usual ones, compares them, and writes an HTML page. There is
+    no search, so it is a first answer. What takes too long on a large graph is left out, with a note. The splits are
+    the graph's own (masks in a file, official splits of a benchmark) or, without any, random 60/20/20 ones. KEY=VALUE
+    sets a key of every config, such as epochs=100. If it is stopped, the same command resumes it.
+
+    \b
+    Examples:
+      llpe compare sbm:n=2000,homophily=0
+      llpe compare my-graph.npz --model sage -o my-graph.html
+    """
+    opt.check_file("output", out, opt.PAGES)
+    from llpe.cli.train import note_scaling, train_with_progress
+    from llpe.lab.quick import quick_configs
+    from llpe.report.collect import load_runs
+    from llpe.report.page import write_page
+    from llpe.report.table import label_runs, make_tables
+    from llpe.report.verdict import judge, reach
+
+    dataset = opt.open_graph(graph, data_root)
+    kind, count = "random", SPLITS if splits is None else splits
+    if splits is None and dataset.masks is not None:
+        kind, count = "official", int(dataset.masks["train"].size(1))
+        console.note(
+            f"{dataset.name}: its own splits are used, {count} of them; --splits {SPLITS} asks for random ones."
+        )
+    chosen = opt.parse_assignments(settings)
+    configs, left_out = quick_configs(graph, dataset.num_nodes, chosen, model=model or "mlp", splits=count, kind=kind)
+    for words in left_out:
+        console.note(words)
+    note_scaling(dataset, configs[0])
+    found = load_runs([train_with_progress(dataset, config, runs, workers).run or "" for config in configs])
+    verdict = judge(found, label_runs(found))
+    answer = verdict.sentence if verdict else "There is only one run, and nothing to compare it with."
+    limits = reach(count, len(found) - 1)
+    tables = make_tables(found)
+    write_page(found, out, title=f"Which encoding for {dataset.name}?")
+    if json:
+        document = {"answer": answer, "limits": limits, "splits": {"kind": kind, "count": count}}
+        console.write_json(document | {"tables": [each.as_dict() for each in tables], "page": str(out)})
+    else:
+        _show_tables(tables)
+        console.write(f"\nWhich encoding? {answer}\n{limits}\nwrote {out}; open it in a browser")
+
+
+@app.command()
+def demo(
+    runs: opt.Runs = Path("runs/demo"),
+    full: Annotated[bool, typer.Option("--full", help="The graph transformer as well.")] = False,
+    splits: Annotated[int, typer.Option(help="Random 60/20/20 splits.")] = 10,
+    workers: opt.Workers = None,
+    json: opt.Json = False,
+) -> None:
+    """See what encodings are good for.
+
+    Trains on two graphs, one whose neighbours are alike and one whose neighbours differ. A table and a figure, which is
+    written beside the run folders, show which encodings find the classes.
+
+    \b
+    Examples:
+      llpe demo
+      llpe demo --full --runs my-demo
+    """
+    from llpe.cli.train import train_with_progress
+    from llpe.lab.quick import demo_configs
+    from llpe.report.collect import load_runs
+    from llpe.report.figures import Bar, accuracy_bars
+    from llpe.report.table import make_tables
+
+    configs = demo_configs(models=("mlp", "gt") if full else ("mlp",), splits=splits)
+    fits = [train_with_progress(opt.open_graph(config.dataset), config, runs, workers) for config in configs]
+    found = load_runs([fit.run or "" for fit in fits])
+    tables = make_tables(found)
+    homophily = [f"homophily {run.dataset.rpartition('homophily=')[2]}" for run in found]
+    pairs = zip(homophily, found, strict=True)
+    bars = [Bar(group, run.encoding, run.mean or 0.0, run.std, panel=run.model) for group, run in pairs]
+    figure = accuracy_bars(bars, runs / "demo.png", chance=0.5, title="Two blocks, 2000 nodes, degree 10")[0]
+    if json:
+        console.write_json({"tables": [each.as_dict() for each in tables], "figure": str(figure)})
+    else:
+        _show_tables(tables)
+        console.write(f"figure {figure}")
+
+
+@app.command()
+def table(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Folders of runs, or CSV files of results.")],
+    format: Annotated[str, typer.Option(metavar="FORMAT", help="text, markdown, latex, csv or json.")] = "text",
+    json: opt.Json = False,
+) -> None:
+    """Compare trained runs: encodings by data sets.
+
+    One table for each model. A cell is the mean ± standard deviation of the test score in percent, and the number of
+    splits behind it. The standard deviation divides by splits − 1. Failed splits never enter a mean; they are listed
+    below the table.
+
+    \b
+    Examples:
+      llpe table runs
+      llpe table runs/cora runs/texas --format markdown
+      llpe table runs --format csv > table.csv
+      llpe table results/table-small.csv --format markdown
+    """
+    from llpe.report.collect import load_runs
+    from llpe.report.render import RENDERERS
+    from llpe.report.table import make_tables
+
+    opt.check_choice("format", format, ("text", "json", *RENDERERS))
+    format = "json" if json else format
+    if all(path.suffix == ".csv" for path in runs):
+        _show_results(runs, format)
+        return
+    tables = make_tables(load_runs(runs))
+    if format == "json":
+        console.write_json([each.as_dict() for each in tables])
+    elif format == "text":
+        _show_tables(tables)
+    else:
+        console.write(RENDERERS[format](tables))
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Folders of runs.")],
+    out: opt.File = Path("report.html"),
+    baseline: Annotated[str | None, typer.Option(metavar="ENCODING", help="What others are compared with.")] = None,
+    title: Annotated[str, typer.Option(help="The heading.")] = "",
+    json: opt.Json = False,
+) -> None:
+    """Write a page about trained runs, with figures and tests.
+
+    One HTML file, which works offline. For each graph and model: results and Wilcoxon's signed-rank test against a
+    baseline (default none) that can be changed on the page, the learned filters over the graph's spectrum, the
+    encodings in two dimensions, accuracy by local homophily, and training curves.
+
+    \b
+    Examples:
+      llpe report runs
+      llpe report runs/cora runs/texas -o report.html --baseline lpe-fk
+    """
+    opt.check_file("output", out, opt.PAGES)
+    from llpe.report.collect import load_runs
+    from llpe.report.page import write_page
+
+    found = load_runs(runs)
+    write_page(found, out, title=title, baseline=baseline)
+    size = out.stat().st_size
+    if json:
+        console.write_json({"output": str(out), "runs": len(found), "bytes": size})
+    else:
+        count = "1 run" if len(found) == 1 else f"{len(found)} runs"
+        console.write(f"wrote {out} ({console.size(size)}), {count}; open it in a browser")
+
+
+def _show_tables(tables: list[Table]) -> None:
+    for number, each in enumerate(tables):
+        console.table(*each.as_text(), title="\n" * bool(number) + each.title, bold=each.best())
+        for line in each.remarks:
+            console.write(line)
+
+
+def _show_results(paths: list[Path], format: str) -> None:
+    """Published results, as `llpe reproduce` wrote them."""
+    from llpe.report.results import as_csv, beside_the_paper, read_results, tables
+
+    found = [result for path in paths for result in read_results(path)]
+    grids = [*tables(found), *beside_the_paper(found)]
+    if format == "json":
+        console.write_json([asdict(result) for result in found])
+    elif format == "csv":
+        console.write(as_csv(found).rstrip("\n"))
+    elif format == "text":
+        for number, grid in enumerate(grids):
+            rows, bold = grid.plain()
+            console.table(grid.header, rows, title="\n" * bool(number) + grid.title, bold=bold)
+    else:
+        console.write("\n\n".join(grid.markdown() if format == "markdown" else grid.latex() for grid in grids))

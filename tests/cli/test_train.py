@@ -1,0 +1,280 @@
+"""train, search, predict: as a newcomer would call them."""
+
+import csv
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from llpe.data import sbm
+from llpe.encodings import ENCODINGS
+
+SMALL = ["epochs=8", "hidden=8", "dim=8", "order=8", "splits.count=2", "--workers", 1]
+TRAIN = ["train", "--dataset", "sbm:n=80", "--encoding", "llpe", *SMALL]
+
+
+@pytest.fixture
+def train_on(answer, tmp_path):
+    """The run folder of a graph."""
+    return lambda graph, *more: answer("train", "--dataset", graph, *SMALL, *more, "--runs", tmp_path / "runs")["run"]
+
+
+def save_named(path, names=("a", "b"), *, n=60, seed=0, unlabelled=0):
+    """A graph file with classes of these names."""
+    data = sbm(n=n, seed=seed)
+    y = np.array(names)[data.y.numpy()]
+    y[:unlabelled] = ""
+    np.savez(path, x=data.x.numpy(), y=y, edge_index=data.edge_index.numpy())
+    return path
+
+
+def test_train_answers_with_the_promised_keys(trained):
+    assert set(trained) == {"metric", "val", "test", "mean_test", "std_test", "splits", "failed", "run"}
+    assert (trained["metric"], trained["splits"], trained["failed"]) == ("accuracy", 2, [])
+    assert len(trained["test"]) == len(trained["val"]) == 2
+    assert trained["mean_test"] == pytest.approx(np.mean(trained["test"]))
+
+
+def test_train_prints_a_table_where_the_run_is_and_how_features_are_scaled(llpe, tmp_path):
+    result = llpe(*TRAIN, "--runs", tmp_path)
+    assert "test accuracy" in result.stdout
+    assert "over 2 splits" in result.stdout
+    assert f"run folder {tmp_path}" in result.stdout
+    assert "split 0: done" in result.stderr
+    told = "note: sbm:n=80: each column of the features is scaled to mean 0 and variance 1; training.features=raw"
+    assert result.stderr.count(told) == 1
+    assert "each row of the features is scaled to length 1" in llpe(*TRAIN, "features=rows", "--runs", tmp_path).stderr
+    assert "features" not in llpe(*TRAIN, "training.features=raw", "--runs", tmp_path).stderr
+
+
+def test_train_again_only_reads_what_is_there(trained, answer, monkeypatch):
+    monkeypatch.setattr("llpe.lab.train.make_optimiser", None)
+    runs = Path(trained["run"]).parents[2]
+    assert answer(*TRAIN, "--runs", runs) == trained
+    assert answer("train", trained["run"], "--runs", runs) == trained
+
+
+def test_train_from_a_config_file_with_changes(answer, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('dataset = "sbm:n=80"\n[encoding]\nname = "rwse"\ndim = 4\n[training]\nepochs = 3\n')
+    result = answer("train", file, "splits.count=1", "steps=3", "--runs", tmp_path, "--workers", 1)
+    assert "rwse+mlp" in result["run"]
+    assert 'kind = "random"' in Path(result["run"], "config.toml").read_text()
+
+
+def test_the_run_folder_has_the_name_of_the_encoding(train_on):
+    run = Path(train_on("sbm:n=80", "--encoding", "llpe-probes", "probes=4"))
+    assert run.parent.name == "llpe-probes+mlp"
+    assert 'name = "llpe-probes"' in (run / "config.toml").read_text()
+    assert (run / "split-00" / "filters.npz").is_file()
+
+
+def test_a_dry_run_prints_a_config_file_and_trains_nothing(llpe, answer, tmp_path):
+    line = ["--dry-run", "--runs", tmp_path / "runs"]
+    text = llpe(*TRAIN, *line).stdout
+    assert "# 80 nodes, " in text
+    assert "8 columns\n# its fixed part: 80 × 64 numbers, 20.5 kB\n" in text
+    assert tomllib.loads(text)["encoding"]["order"] == 8
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    document = answer("train", file, *line)
+    assert document == answer(*TRAIN, *line)
+    assert document["config"]["encoding"]["order"] == 8
+    assert (document["nodes"], document["fixed_bytes"]) == (80, 80 * 64 * 4)
+    assert not (tmp_path / "runs").exists()
+    np.savez(tmp_path / "one.npz", x=np.eye(4), y=[0, 0, 0, 0], edges=[[0, 1], [2, 3]])
+    assert "at least 2 classes" in llpe("train", "--dataset", tmp_path / "one.npz", "--dry-run", code=2).stderr
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_every_encoding_is_written_as_large_as_a_dry_run_says(answer, tmp_path, name):
+    found = answer("train", "--dataset", "sbm:n=80", "--encoding", name, "dim=16", "--dry-run")
+    written = answer("encode", "sbm:n=80", "--encoding", name, "dim=16", "-o", tmp_path / "pe.npz")
+    assert written["bytes"] == (tmp_path / "pe.npz").stat().st_size
+    with np.load(tmp_path / "pe.npz") as arrays:
+        shapes = {part: list(arrays[part].shape) for part in arrays.files if part != "metadata"}
+        floats = [arrays[part].size for part in shapes if arrays[part].dtype == np.float32 and len(arrays[part]) == 80]
+    assert shapes == written["tensors"]
+    assert all(shape[0] in (1, 80) for shape in shapes.values())
+    assert found["fixed_bytes"] == 4 * sum(floats)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train"], "`--dataset` must be given"),
+        (["train", "a.toml", "b.toml"], "CONFIG must be one file, got a.toml, b.toml"),
+        (["train", "absent.toml"], "CONFIG must be a file or a run folder, got 'absent.toml'."),
+        (["train", "--dataset", "corra"], "Did you mean"),
+        (["train", "--dataset", "sbm:n=80", "lrr=3"], "`lrr` must be one of"),
+        (["train", "--dataset", "sbm:n=80", "--encoding", "lpe"], "`name` must be one of none, lpe-fk"),
+        (["train", "--dataset", "sbm:n=80", "--model", "mpl"], "`model` must be one of mlp"),
+        (["train", "--dataset", "sbm:n=80", "lr=-1", "epochs=0"], "training.epochs"),
+        (["train", "--dataset", "sbm:n=80", "source=ends"], "Use the encoding 'llpe-ends'."),
+        (["train", "--dataset", "sbm:n=80", "scaling=minmax"], "Use the encoding 'llpe-minmax'."),
+        (["search", "--dataset", "sbm:n=80", "--method", "guess"], "search.method"),
+        (["predict", "nowhere", "sbm:n=80", "-o", "x.txt"], "must end in one of .csv, .npz"),
+        (["predict", "nowhere", "sbm:n=80", "-o", "x.csv"], "must be a run folder"),
+    ],
+)
+def test_bad_requests_are_refused_and_leave_nothing(llpe, arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert words in llpe(*arguments, code=2).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_whose_every_split_fails_exits_1(llpe, tmp_path):
+    result = llpe(*TRAIN, "optimizer=sgd", "lr=1e30", "--runs", tmp_path, code=1)
+    assert "every split failed" in result.stderr
+    assert "smaller lr" in result.stderr
+
+
+def test_search_prints_its_trials_and_resumes(llpe, answer, tmp_path):
+    line = ["search", "--dataset", "sbm:n=80", "--encoding", "rwse", "--runs", tmp_path, "--workers", 1]
+    line += ["dim=8", "epochs=6", "splits.count=2"]
+    assert "chosen by validation" in llpe(*line, "--trials", 2).stdout
+    found = answer(*line, "--trials", 3)
+    assert set(found) == {"metric", "mean_val", "test", "mean_test", "trials", "run"}
+    assert len(found["trials"]) == 3
+    assert found["mean_val"] == max(trial["val"] for trial in found["trials"] if trial["state"] == "complete")
+
+
+def test_a_config_with_a_search_is_searched_and_not_trained(llpe, answer, tmp_path):
+    file = tmp_path / "config.toml"
+    file.write_text(
+        'dataset = "sbm:n=80"\n[encoding]\nname = "none"\n[training]\nepochs = 4\n[splits]\ncount = 2\n'
+        "[search]\ntrials = 1\n[search.space]\nlr = [0.1]\n"
+    )
+    assert "Use `llpe search`" in llpe("train", file, "--runs", tmp_path, code=2).stderr
+    found = answer("search", file, "--runs", tmp_path, "--workers", 1)
+    assert found["trials"][0]["choice"]["lr"] == 0.1
+
+
+def test_predict_writes_classes_for_every_node(trained, llpe, tmp_path):
+    table = tmp_path / "out.csv"
+    result = llpe("predict", trained["run"], "sbm:n=80", "-o", table)
+    assert "accuracy on 48 train nodes" in result.stdout
+    assert "accuracy on 16 test nodes" in result.stdout
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert len(rows) == 80
+    assert set(rows[0]) == {"node", "prediction", "p(0)", "p(1)"}
+    llpe("predict", trained["run"], "sbm:n=80", "-o", tmp_path / "out.npz", "--split", "1")
+    with np.load(tmp_path / "out.npz") as arrays:
+        assert arrays["probabilities"].shape == (80, 2)
+    assert "--force" in llpe("predict", trained["run"], "sbm:n=80", "-o", table, code=2).stderr
+    words = llpe("predict", trained["run"], "sbm:n=80,features=3", "-o", table, "--force", code=2).stderr
+    assert "must have 10 features" in words
+
+
+@pytest.mark.parametrize("split", [0, 1])
+def test_predict_finds_the_scores_of_training_again(trained, answer, tmp_path, split):
+    found = answer("predict", trained["run"], "sbm:n=80", "-o", tmp_path / "out.csv", "--split", split)
+    assert set(found) == {"output", "nodes", "split", "metric", "scores"}
+    assert (found["nodes"], found["split"], found["metric"]) == (80, split, "accuracy")
+    assert {part: each["nodes"] for part, each in found["scores"].items()} == {"train": 48, "val": 16, "test": 16}
+    assert found["scores"]["val"]["score"] == trained["val"][split]
+    assert found["scores"]["test"]["score"] == trained["test"][split]
+
+
+def test_predict_scores_all_labelled_nodes_of_another_graph(trained, llpe, answer, tmp_path):
+    other = save_named(tmp_path / "other.npz", ["0", "1"], seed=5, unlabelled=10)
+    scores = answer("predict", trained["run"], other, "-o", tmp_path / "o.csv")["scores"]
+    assert set(scores) == {"labelled"}
+    assert scores["labelled"]["nodes"] == 50
+    old = shutil.copytree(trained["run"], tmp_path / "old")
+    (old / "split-00" / "split.npz").unlink()  # as in folders made before it was kept
+    result = llpe("predict", old, "sbm:n=80", "-o", tmp_path / "old.csv", "--split", 0)
+    assert "note: not scored: " in result.stderr
+    assert "accuracy" not in result.stdout
+
+
+def test_predict_goes_by_the_names_of_classes_and_not_by_their_order(llpe, answer, train_on, tmp_path):
+    run = train_on(save_named(tmp_path / "g.npz", ["left", "right"]))
+    scores = []
+    for names in (["left", "right"], ["right", "left"]):
+        other = save_named(tmp_path / "other.npz", names, seed=1)
+        found = answer("predict", run, other, "-o", tmp_path / "out.csv", "--force")
+        scores.append(found["scores"]["labelled"]["score"])
+    assert sum(scores) == pytest.approx(1.0)
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+    assert {row["prediction"] for row in rows} <= {"left", "right"}
+    strange = llpe("predict", run, save_named(tmp_path / "s.npz", ["left", "up"]), "-o", tmp_path / "s.csv")
+    assert "note: not scored: the run does not know all classes of the graph" in strange.stderr
+
+
+def test_a_run_is_used_wherever_its_graph_has_gone(llpe, answer, train_on, tmp_path, monkeypatch):
+    (tmp_path / "before").mkdir()
+    (tmp_path / "after").mkdir()
+    monkeypatch.chdir(tmp_path / "before")
+    run = train_on(save_named("g.npz"))
+    monkeypatch.chdir(tmp_path / "after")
+    (tmp_path / "before" / "g.npz").rename("moved.npz")
+    found = answer("predict", run, "moved.npz", "-o", "out.csv")
+    assert set(found["scores"]) == {"train", "val", "test"}
+    llpe("encode", "moved.npz", "-o", "pe.npz", "--run", run)
+    assert np.load("pe.npz")["encoding"].shape == (60, 8)
+
+
+def test_predict_says_when_an_encoding_means_something_else_on_another_graph(trained, llpe, train_on, tmp_path):
+    def said(run, graph):
+        return llpe("predict", run, graph, "-o", tmp_path / "out.csv", "--force").stderr
+
+    assert "another graph" not in said(trained["run"], "sbm:n=80")
+    fewer = save_named(tmp_path / "g.npz", ["0", "1"], n=80, unlabelled=40)
+    assert "another graph" not in said(trained["run"], fewer), "fewer labels are not another graph"
+    other = said(trained["run"], "sbm:n=90")
+    assert "another graph than the run was trained on, and columns of 'llpe' mean" in other
+    comparable = [name for name, named in ENCODINGS.items() if named.kind.comparable]
+    assert f"use one of {', '.join(comparable)}." in other
+    run = train_on("sbm:n=80", "--encoding", "llpe-invariant")
+    assert "another graph" not in said(run, "sbm:n=90")
+
+
+@pytest.mark.parametrize("kind", ["npz", "pt", "graphml", "csv"])
+def test_a_users_own_graph_trains(kind, train_on, tmp_path):
+    data = sbm(n=60, features=3)
+    path = tmp_path / f"mine.{kind}"
+    if kind == "npz":
+        save_named(path)
+    elif kind == "pt":
+        torch.save(data, path)
+    elif kind == "graphml":
+        import networkx as nx
+
+        graph = nx.Graph()
+        for node in range(60):
+            graph.add_node(node, label=int(data.y[node]), a=float(data.x[node, 0]), b=float(data.x[node, 1]))
+        graph.add_edges_from(data.edge_index.t().tolist())
+        nx.write_graphml(graph, path)
+    else:
+        path.mkdir()
+        edges = [f"{u},{v}" for u, v in data.edge_index.t().tolist() if u < v]
+        (path / "edges.csv").write_text("\n".join(["source,target", *edges]))
+        nodes = [f"{i},{int(data.y[i])},{float(data.x[i, 0])}" for i in range(60)]
+        (path / "nodes.csv").write_text("\n".join(["id,label,a", *nodes]))
+    assert len(list(Path(train_on(path)).glob("split-*/report.json"))) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sends Ctrl-C to a process group")
+def test_ctrl_c_keeps_checkpoints_and_says_how_to_resume(tmp_path):
+    arguments = ["train", "--dataset", "sbm:n=400", "epochs=100000", "patience=100000", "splits.count=2", "dim=8"]
+    command = [sys.executable, "-m", "llpe.cli", *arguments, "--runs", str(tmp_path)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    limit = time.monotonic() + 60
+    while not list(tmp_path.rglob("checkpoint.pt")) and time.monotonic() < limit:
+        time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert "Resume with: llpe train" in said
+    assert "Traceback" not in said
+    assert len(list(tmp_path.rglob("checkpoint.pt"))) == 2
+    assert not list(tmp_path.rglob("*.partial"))
