@@ -33,6 +33,7 @@ ORDER = [
     "transforms",
     "graphgym",
     "models",
+    "runs",
     "lab",
     "experiments",
     "report",

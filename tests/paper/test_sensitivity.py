@@ -12,7 +12,7 @@ import pytest
 from llpe.data import DownloadError, NodeDataset, load_graph
 from llpe.paper import Context, base, find_study, sensitivity
 from llpe.paper.sensitivity import INSTEAD, open_cora
-from llpe.report.collect import Run
+from llpe.runs import RunFolder
 
 
 @pytest.fixture

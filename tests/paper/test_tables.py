@@ -12,7 +12,7 @@ from llpe.lab.spaces import assignments
 from llpe.paper import Context, find_study, tables
 from llpe.paper.published import Cell
 from llpe.paper.tables import BLOCKS, Block, cells_of
-from llpe.report.collect import load_runs
+from llpe.runs import load_runs
 from llpe.report.experiments import experiments_page
 from llpe.report.results import Result, read_results
 

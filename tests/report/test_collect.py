@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from llpe.report.collect import load_runs
+from llpe.runs import load_runs
 
 
 def test_a_run_is_read(make_run, tmp_path):

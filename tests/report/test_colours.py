@@ -70,7 +70,7 @@ def test_unknown_names_keep_their_look_and_never_share_one():
 
 def test_lines_bars_and_the_page_take_the_same_colours(monkeypatch, tmp_path, make_run):
     from llpe.report import figures
-    from llpe.report.collect import load_runs
+    from llpe.runs import load_runs
     from llpe.report.document import make_document
 
     names = ["none", "lpe-flk", "rwse", "llpe"]

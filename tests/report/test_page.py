@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from llpe.report.collect import load_runs
+from llpe.runs import load_runs
 from llpe.report.document import POINTS, make_document, rounded
 from llpe.report.page import render, write_page
 
@@ -128,7 +128,7 @@ def test_the_page_must_be_html(runs, tmp_path):
 def test_writing_a_page_needs_no_torch(runs, tmp_path):
     code = f"""
 import sys
-from llpe.report.collect import load_runs
+from llpe.runs import load_runs
 from llpe.report.page import write_page
 write_page(load_runs([{str(tmp_path / "runs")!r}]), {str(tmp_path / "page.html")!r})
 assert "torch" not in sys.modules

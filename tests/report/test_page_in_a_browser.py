@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llpe.report.collect import load_runs
+from llpe.runs import load_runs
 from llpe.report.page import write_page
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from llpe.report.collect import load_run
+from llpe.runs import RunFolder
 from llpe.report.paired import EXACT, compare_runs, holm, signed_rank
 
 
@@ -31,8 +31,8 @@ def test_the_test_is_symmetric():
 
 
 def test_runs_are_compared_on_the_splits_that_both_have(make_run):
-    one = load_run(make_run(encoding="llpe", scores=[0.9, 0.8, 0.7, 0.6]))
-    two = load_run(make_run(encoding="none", scores=[0.8, 0.8, 0.8]))
+    one = RunFolder.read(make_run(encoding="llpe", scores=[0.9, 0.8, 0.7, 0.6]))
+    two = RunFolder.read(make_run(encoding="none", scores=[0.8, 0.8, 0.8]))
     pair = compare_runs(one, two)
     assert (pair.wins, pair.losses, pair.ties, pair.common) == (1, 1, 1, 3)
     assert pair.difference == pytest.approx(0.0)
@@ -41,8 +41,8 @@ def test_runs_are_compared_on_the_splits_that_both_have(make_run):
 
 
 def test_other_nodes_under_the_same_number_are_not_a_common_split(make_run):
-    one = load_run(make_run(encoding="llpe"))
-    two = load_run(make_run(encoding="none", splits="others"))
+    one = RunFolder.read(make_run(encoding="llpe"))
+    two = RunFolder.read(make_run(encoding="none", splits="others"))
     assert compare_runs(one, two) is None
 
 

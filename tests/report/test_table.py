@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from llpe.cli import app
-from llpe.report.collect import load_runs
+from llpe.runs import load_runs
 from llpe.report.render import RENDERERS
 from llpe.report.table import Cell, make_tables
 

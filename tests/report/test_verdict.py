@@ -2,7 +2,7 @@
 
 import pytest
 
-from llpe.report.collect import load_run
+from llpe.runs import RunFolder
 from llpe.report.paired import LEVEL, signed_rank
 from llpe.report.verdict import enough_splits, judge, reach
 
@@ -13,7 +13,7 @@ MIXED = [high + (0.02 if i % 2 else -0.0201) for i, high in enumerate(HIGH)]
 @pytest.fixture
 def verdict(make_run):
     def of(**scores):
-        runs = [load_run(make_run(encoding=name, scores=each)) for name, each in scores.items()]
+        runs = [RunFolder.read(make_run(encoding=name, scores=each)) for name, each in scores.items()]
         return judge(runs, list(scores))
 
     return of

@@ -16,7 +16,7 @@ from llpe.cli.reporting import PAGES
 if TYPE_CHECKING:
     from llpe.lab import Config
 
-SPLITS = 8  # the fewest with which the best of six can be told from the others, see llpe.report.verdict
+SPLITS = 8  # the fewest with which the best of six can be told from the others, see llpe.report.statistics
 LIMITS = {"llpe": 5000, "rwse": 20_000}  # nodes up to which all eigenvectors, or return probabilities, are quick
 ENCODINGS: tuple[dict[str, Any], ...] = (
     {"name": "none"},
@@ -59,10 +59,10 @@ def compare(
     check_new_file("output", out, PAGES, replace=True)
     from llpe.cli.laboratory import say_scaling, train_with_bars
     from llpe.cli.options import open_graph
-    from llpe.report.collect import load_run
     from llpe.report.page import write_page
-    from llpe.report.table import label_runs, make_tables
-    from llpe.report.verdict import judge, reach
+    from llpe.report.statistics import find_best, reach
+    from llpe.report.tables import label_runs, make_tables
+    from llpe.runs import RunFolder
 
     dataset = open_graph(graph, data_root)
     if splits is None and dataset.masks is not None:
@@ -73,9 +73,9 @@ def compare(
     configs = list(quick_configs(graph, dataset.num_nodes, model=model, splits=count, kind=kind))
     say_scaling(dataset, configs[0])
     folders = [train_with_bars(dataset, config, runs, workers).run for config in configs]
-    found = [load_run(folder) for folder in folders if folder is not None]
-    verdict = judge(found, label_runs(found))
-    answer = verdict.sentence if verdict else "There is only one run, and nothing to compare it with."
+    found = [RunFolder.read(folder) for folder in folders if folder is not None]
+    best = find_best(found, label_runs(found))
+    answer = best.sentence if best else "There is only one run, and nothing to compare it with."
     limits = reach(count, len(found) - 1)
     tables = make_tables(found)
     write_page(found, out, title=f"Which encoding for {dataset.name}?")
@@ -84,7 +84,7 @@ def compare(
         output.write_json(told | {"tables": [each.as_dict() for each in tables], "page": str(out)})
         return
     for each in tables:
-        output.table(*each.as_text(), title=each.title, right=(1, 2), bold=each.best())
+        output.report_table(each)
     output.write()
     output.write(f"Which encoding? {answer}")
     output.write(limits)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from llpe.lab.config import Config, resolve
-from llpe.report.collect import Run
 from llpe.report.figures import Bar
+from llpe.runs import RunFolder
 
 HOMOPHILIES = (0, 1)
 ENCODINGS: tuple[dict[str, object], ...] = (
@@ -39,7 +39,7 @@ def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10) -> Itera
                 )
 
 
-def bars(runs: Iterable[Run]) -> list[Bar]:
+def bars(runs: Iterable[RunFolder]) -> list[Bar]:
     """The bars of the demonstration's figure."""
     out = []
     for run in runs:

@@ -23,7 +23,7 @@ from llpe.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from llpe.report.table import Table
+    from llpe.report.tables import Table
 
 KINDS = ("encodings", "models", "benchmarks", "synthetic")
 ENCODED = (".npz", ".pt", ".safetensors")
@@ -198,48 +198,42 @@ def table(
       llpe table runs --format csv > table.csv
       llpe table results/table-small.csv --format markdown
     """
-    from llpe.report.collect import load_runs
-    from llpe.report.render import RENDERERS
-    from llpe.report.table import make_tables
+    from llpe.report.tables import csv_text, make_tables
+    from llpe.runs import load_runs
 
-    check_choice("format", format, ("text", "json", *RENDERERS))
+    check_choice("format", format, ("text", "json", "markdown", "latex", "csv"))
     if all(path.suffix == ".csv" for path in runs):
         _show_results(runs, "json" if json else format)
         return
     tables = make_tables(load_runs(runs))
     if json or format == "json":
         output.write_json([each.as_dict() for each in tables])
-    elif format == "text":
-        _show_tables(tables)
+    elif format == "csv":
+        output.write(csv_text(tables))
     else:
-        output.write(RENDERERS[format](tables))
+        _show_tables(tables, format)
 
 
 def _show_results(paths: list[Path], format: str) -> None:
     """Published results, as `llpe reproduce` wrote them."""
     from dataclasses import asdict
 
-    from llpe.report.results import as_csv, beside_the_paper, read_results, tables
+    from llpe.paper.results import as_csv, beside_the_paper, read_results, tables
 
     found = [result for path in paths for result in read_results(path)]
-    grids = [*tables(found), *beside_the_paper(found)]
     if format == "json":
         output.write_json([asdict(result) for result in found])
     elif format == "csv":
         output.write(as_csv(found).rstrip("\n"))
-    elif format == "text":
-        for grid in grids:
-            rows, bold = grid.plain()
-            output.table(grid.header, rows, title=grid.title, right=range(1, len(grid.header)), bold=bold)
     else:
-        output.write("\n\n".join(grid.markdown() if format == "markdown" else grid.latex() for grid in grids))
+        _show_tables([*tables(found), *beside_the_paper(found)], format)
 
 
-def _show_tables(tables: Sequence[Table]) -> None:
+def _show_tables(tables: Sequence[Table], format: str) -> None:
+    if format != "text":
+        output.write("\n\n".join(each.markdown() if format == "markdown" else each.latex() for each in tables))
+        return
     for number, each in enumerate(tables):
         if number:
             output.write()
-        header, rows = each.as_text()
-        output.table(header, rows, title=each.title, right=range(1, len(header)), bold=each.best())
-        for line in each.remarks:
-            output.write(line)
+        output.report_table(each)

@@ -176,20 +176,20 @@ def demo(
       llpe demo --full --runs my-demo
     """
     from llpe.cli.demonstration import bars, demo_configs
-    from llpe.report.collect import load_runs
     from llpe.report.figures import accuracy_bars
-    from llpe.report.table import make_tables
+    from llpe.report.tables import make_tables
+    from llpe.runs import load_runs
 
     configs = demo_configs(models=("mlp", "gt") if full else ("mlp",), splits=splits)
     folders = [train_with_bars(open_graph(config.dataset), config, runs, workers).run for config in configs]
     found = load_runs([folder for folder in folders if folder is not None])
     tables = make_tables(found)
-    figure = accuracy_bars(bars(found), runs / "demo.png", chance=0.5, title="Two blocks, 2000 nodes, degree 10")[0]
+    figure = accuracy_bars(bars(found), runs / "demo.png", chance=0.5, title="Two blocks, 2000 nodes, degree 10")
     if json:
         output.write_json({"tables": [table.as_dict() for table in tables], "figure": str(figure)})
         return
     for table in tables:
-        output.table(*table.as_text(), title=table.title, right=range(1, 9), bold=table.best())
+        output.report_table(table)
     output.write(f"figure {figure}")
 
 

@@ -8,7 +8,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Container, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from llpe.report.tables import Table
 
 
 def is_terminal(stream: TextIO) -> bool:
@@ -64,8 +67,6 @@ def table(
         bold: (row, column) of cells to stress on a terminal.
     """
     if not is_terminal(sys.stdout):
-        from llpe.report.render import aligned
-
         write("\n".join([title] * bool(title) + aligned(header, rows, right=right)))
         return
     from rich.box import SIMPLE_HEAD
@@ -82,6 +83,30 @@ def table(
     for i, row in enumerate(rows):
         grid.add_row(*(Text(cell, style="bold" if (i, j) in bold else "") for j, cell in enumerate(row)))
     console.print(grid)
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> list[str]:
+    """Lines of plain text, columns two spaces apart.
+
+    Example:
+        >>> aligned(["a", "value"], [["row", "1"]], right=[1])
+        ['a    value', 'row      1']
+    """
+    every = [header, *rows]
+    widths = [max(len(row[column]) for row in every) for column in range(len(header))]
+    lines = []
+    for row in every:
+        cells = enumerate(zip(row, widths, strict=True))
+        lines.append("  ".join(cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in cells).rstrip())
+    return lines
+
+
+def report_table(found: Table) -> None:
+    """A table of a report, its remarks below."""
+    rows, bold = found.plain()
+    table(found.header, rows, title=found.title, right=range(1, len(found.header)), bold=bold)
+    for line in found.remarks:
+        write(line)
 
 
 def fields(pairs: Sequence[tuple[str, str]]) -> None:

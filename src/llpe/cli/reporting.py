@@ -37,8 +37,8 @@ def report(
       llpe report runs/cora runs/texas -o report.html --baseline lpe-fk
     """
     check_new_file("output", out, PAGES, replace=True)
-    from llpe.report.collect import load_runs
     from llpe.report.page import write_page
+    from llpe.runs import load_runs
 
     found = load_runs(runs)
     write_page(found, out, title=title, baseline=baseline)

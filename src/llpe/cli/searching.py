@@ -58,8 +58,7 @@ def search(
     except KeyboardInterrupt:
         output.note("finished trials are kept. The same command goes on from there.")
         raise
-    reports = RunFolder(found.run, found.config).reports()
-    tests = [report["test"] for report in reports]
+    tests = list(RunFolder.read(found.run).scores)
     if json:
         output.write_json(_summary(found, loaded.metric, tests))
         return

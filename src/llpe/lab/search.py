@@ -32,10 +32,10 @@ from llpe.data import NodeDataset, make_splits
 from llpe.files import replacing
 from llpe.lab.config import Config, ConfigError, assign, resolve
 from llpe.lab.fit import Tell, train_in
-from llpe.lab.runs import RunFolder
 from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.train import Outcome, Task, make_task
 from llpe.lab.trials import Method, Trial, Trials
+from llpe.runs import RunFolder
 
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
 ENOUGH_NODES = 500  # validation nodes that a trial is judged on at first: fewer choose by chance
@@ -232,7 +232,7 @@ class _Hunt:
     def _train(self, choice: dict[str, Any], splits: int, pause: int | None) -> list[Outcome]:
         """The first splits of a trial, to their end or for ``pause`` epochs; what is done is not done again."""
         config = self.config(choice)
-        folder = RunFolder(self.path / "trials" / config.hash, config)
+        folder = RunFolder(self.path / "trials" / config.hash, config.model_dump())
         with folder.locked():
             return train_in(
                 folder,

@@ -17,8 +17,8 @@ from llpe.data import DownloadError, NodeDataset, load_graph
 from llpe.files import replacing
 from llpe.lab import resolve, run
 from llpe.lab.spaces import as_in_the_paper
-from llpe.report.collect import Run, load_run
 from llpe.report.figures import save_figure
+from llpe.runs import RunFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,11 +72,11 @@ class Context:
             self.say(f"{name} is left out: {error}")
             return None
 
-    def train(self, dataset: NodeDataset, raw: Mapping[str, Any]) -> Run:
+    def train(self, dataset: NodeDataset, raw: Mapping[str, Any]) -> RunFolder:
         """The run of one config on a loaded graph, resumed if it was begun; no search."""
         fit = run(dataset, resolve(as_in_the_paper(raw)), root=self.runs, workers=self.workers)
         assert fit.run is not None
-        return load_run(fit.run)
+        return RunFolder.read(fit.run)
 
     def command(self, name: str) -> str:
         """What is to be typed for the study of that name."""

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from llpe.paper.base import Budget, Context, Study
-from llpe.report.collect import Run
-from llpe.report.grid import Grid, percent
 from llpe.report.plots import Point, line_plot
+from llpe.report.tables import Table, percent
+from llpe.runs import RunFolder
 
 STRONG = ("llpe", "llpe-probes")
 SPARSE = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -153,7 +153,7 @@ def run_sweep(name: str, title: str, plan: Callable[[Budget], Sweep], context: C
     for line in sweep.differs:
         context.say(line)
     cells = [Cell(p, h, e) for p in sweep.panels for h in sweep.homophilies for e in sweep.encodings]
-    found: list[tuple[Cell, Run]] = []
+    found: list[tuple[Cell, RunFolder]] = []
     for cell in context.track(cells, title, str):
         dataset = context.load(cell.panel.spec.format(cell.homophily))
         assert dataset is not None  # it is made here, not downloaded
@@ -172,7 +172,7 @@ def _rest(sweep: Sweep) -> dict[str, Any]:
     return {"training": sweep.training, "splits": {"count": sweep.splits}}
 
 
-def _row(cell: Cell, run: Run, sweep: Sweep) -> dict[str, Any]:
+def _row(cell: Cell, run: RunFolder, sweep: Sweep) -> dict[str, Any]:
     return {
         "graph": cell.panel.title,
         "homophily": cell.homophily,
@@ -185,7 +185,7 @@ def _row(cell: Cell, run: Run, sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def _grid(title: str, panel: Panel, sweep: Sweep, found: Sequence[tuple[Cell, Run]]) -> Grid:
+def _grid(title: str, panel: Panel, sweep: Sweep, found: Sequence[tuple[Cell, RunFolder]]) -> Table:
     placed = {(cell.panel, cell.homophily, cell.encoding): run for cell, run in found}
     rows = []
     for encoding in sweep.encodings:
@@ -195,10 +195,10 @@ def _grid(title: str, panel: Panel, sweep: Sweep, found: Sequence[tuple[Cell, Ru
     what = f"{title}: {panel.title}; {model}, test accuracy in %, mean ± standard deviation over {sweep.splits} splits"
     failed = sum(len(run.failed) for cell, run in found if cell.panel == panel)
     remarks = [*sweep.differs, *([f"{failed} splits failed and enter no mean."] if failed else [])]
-    return Grid(what, ["encoding", *(f"h = {homophily:g}" for homophily in sweep.homophilies)], rows, remarks)
+    return Table(what, ["encoding", *(f"h = {homophily:g}" for homophily in sweep.homophilies)], rows, remarks)
 
 
-def _figure(sweep: Sweep, found: Sequence[tuple[Cell, Run]]) -> Any:
+def _figure(sweep: Sweep, found: Sequence[tuple[Cell, RunFolder]]) -> Any:
     points = [
         Point(cell.encoding, cell.homophily, 100 * run.mean, 100 * (run.std or 0.0), cell.panel.title)
         for cell, run in found

@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 
 from llpe.data import NodeDataset
-from llpe.lab import RunFolder
+from llpe.lab import load_encoding
 from llpe.paper.base import Budget, Context, Study
-from llpe.report.grid import Grid, percent
 from llpe.report.plots import Cloud, scatter_plot
+from llpe.report.tables import Table, percent
 from llpe.spectrum import end_spectrum
 
 SPECS: dict[Budget, str] = {
@@ -59,7 +59,7 @@ def run(context: Context) -> list[Path]:
     ]
     clouds = [*first, second[1]]
     shares = [told_apart(cloud.points, cloud.classes) for cloud in clouds]
-    grid = Grid(
+    grid = Table(
         "Share of the nodes that the best line through the plane tells apart, in %",
         ["plane", "share"],
         [[cloud.panel, percent(share)] for cloud, share in zip(clouds, shares, strict=True)],
@@ -88,7 +88,7 @@ def first_eigenvectors(dataset: NodeDataset) -> np.ndarray:
 def learned_encoding(context: Context, dataset: NodeDataset) -> Tensor:
     """LLPE as it is after training, shape (num_nodes, dim)."""
     trained = context.train(dataset, {"dataset": dataset.name, **CONFIG})
-    encoding = RunFolder.read(trained.path).load_classifier().encoding
+    encoding = load_encoding(trained.path)
     with torch.no_grad():
         return encoding(encoding.prepare(dataset.data))
 

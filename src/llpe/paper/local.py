@@ -22,9 +22,9 @@ from llpe.data import NodeDataset, make_splits
 from llpe.graph import local_homophily
 from llpe.lab.prediction import predict_graph
 from llpe.paper.base import Context, Study
-from llpe.report.collect import Run
-from llpe.report.grid import Grid
 from llpe.report.plots import Interval, interval_plot
+from llpe.report.tables import Table
+from llpe.runs import RunFolder
 
 FIFTHS = ("0 – .2", ".2 – .4", ".4 – .6", ".6 – .8", ".8 – 1")
 HOMOPHILOUS = ("cora",)
@@ -97,7 +97,7 @@ def _first_loaded(context: Context, names: Sequence[str]) -> NodeDataset | None:
     return next((dataset for name in names if (dataset := context.load(name)) is not None), None)
 
 
-def tested_and_right(dataset: NodeDataset, run: Run) -> tuple[np.ndarray, np.ndarray]:
+def tested_and_right(dataset: NodeDataset, run: RunFolder) -> tuple[np.ndarray, np.ndarray]:
     """How often each node was tested, and how often it was classified rightly, shape (num_nodes,) each."""
     options = run.config["splits"]
     splits = make_splits(dataset, options["kind"], count=options["count"], seed=options["seed"])
@@ -145,14 +145,14 @@ def _with_count(group: Group) -> Group:
     return Group(**{**vars(group), "fifth": f"{group.fifth}\n({group.nodes})"})
 
 
-def _grid(groups: Sequence[Group], model: str, splits: int, remarks: Sequence[str]) -> Grid:
+def _grid(groups: Sequence[Group], model: str, splits: int, remarks: Sequence[str]) -> Table:
     placed = {(group.dataset, group.encoding, group.fifth): group for group in groups}
     rows = []
     for dataset, encoding in dict.fromkeys((group.dataset, group.encoding) for group in groups):
         cells = [placed.get((dataset, encoding, fifth)) for fifth in FIFTHS]
         rows.append([f"{dataset}, {encoding}", *(_text(cell) for cell in cells)])
     title = f"{model}: test accuracy in % by local homophily [95 % bootstrap interval over nodes], {splits} splits"
-    return Grid(title, ["graph, encoding", *FIFTHS], rows, remarks)
+    return Table(title, ["graph, encoding", *FIFTHS], rows, remarks)
 
 
 def _text(group: Group | None) -> str:

@@ -17,9 +17,9 @@ from llpe.lab.spaces import PRESETS
 from llpe.paper import tables
 from llpe.paper.base import Context, Study
 from llpe.paper.published import Cell, paper_numbers
-from llpe.report.collect import load_run
-from llpe.report.grid import Grid
-from llpe.report.paired import signed_rank
+from llpe.report.statistics import signed_rank
+from llpe.report.tables import Table
+from llpe.runs import RunFolder
 
 ENCODINGS = ("llpe-minmax", "llpe")
 MODELS = ("mlp", "sage")
@@ -53,11 +53,11 @@ def _searched(cell: Cell, dataset: NodeDataset, preset: str, context: Context) -
     raw = tables.config_of(cell, splits)
     found = search(dataset, raw, plan, root=context.runs, workers=context.workers)
     names = {"dataset": cell.dataset, "model": cell.model, "encoding": cell.encoding, "preset": preset}
-    for report in load_run(found.run).reports:
+    for report in RunFolder.read(found.run).reports:
         yield names | {"split": report["split"]} | {part: round(100 * report[part], 4) for part in ("val", "test")}
 
 
-def _grid(rows: list[dict[str, Any]]) -> Grid:
+def _grid(rows: list[dict[str, Any]]) -> Table:
     scores: dict[Cell, dict[str, list[float]]] = {}
     for row in rows:
         cell = Cell(row["dataset"], row["model"], row["encoding"])
@@ -71,7 +71,7 @@ def _grid(rows: list[dict[str, Any]]) -> Grid:
         lines.append([str(cell), *texts, f"{statistics.fmean(gains):+.2f}", f"{signed_rank(gains):.3f}", known])
     header = ["cell", "paper's protocol", "authors' settings", "gain", "p", "published"]
     remark = "p: Wilcoxon's signed-rank test over the splits, two-sided, not corrected for the number of tests."
-    return Grid("LLPE searched in two spaces: test accuracy in %", header, lines, [remark])
+    return Table("LLPE searched in two spaces: test accuracy in %", header, lines, [remark])
 
 
 STUDIES = {"presets": Study("presets", "The paper's protocol against the authors' settings", run)}

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from llpe.data import NodeDataset
 from llpe.paper.base import Budget, Context, Study
-from llpe.report.collect import Run
-from llpe.report.grid import Grid, percent
+from llpe.report.figures import plain_log_ticks
 from llpe.report.plots import Point, line_plot
-from llpe.report.ticks import plain_log_ticks
+from llpe.report.tables import Table, percent
+from llpe.runs import RunFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -154,7 +154,7 @@ def reproduce(sweep: Sweep, context: Context) -> list[Path]:
         context.say(line)
     values = _possible(sweep, dataset, context)
     cells = [Cell(NONE, None), *(Cell(line, value) for value in values for line in sweep.lines)]
-    found: dict[Cell, Run] = {}
+    found: dict[Cell, RunFolder] = {}
     for cell in context.track(cells, sweep.title, partial(_describe, sweep)):
         found[cell] = context.train(dataset, _config(sweep, setting, dataset, cell))
     grid = _grid(sweep, setting, dataset, values, found)
@@ -194,7 +194,7 @@ def _describe(sweep: Sweep, cell: Cell) -> str:
     return cell.line if cell.value is None else f"{cell.line}, {sweep.symbol} = {cell.value}"
 
 
-def _row(sweep: Sweep, setting: Setting, dataset: NodeDataset, cell: Cell, run: Run) -> dict[str, Any]:
+def _row(sweep: Sweep, setting: Setting, dataset: NodeDataset, cell: Cell, run: RunFolder) -> dict[str, Any]:
     return {
         "graph": dataset.name,
         "model": setting.model["name"],
@@ -207,7 +207,9 @@ def _row(sweep: Sweep, setting: Setting, dataset: NodeDataset, cell: Cell, run: 
     }
 
 
-def _grid(sweep: Sweep, setting: Setting, dataset: NodeDataset, values: Sequence[int], found: dict[Cell, Run]) -> Grid:
+def _grid(
+    sweep: Sweep, setting: Setting, dataset: NodeDataset, values: Sequence[int], found: dict[Cell, RunFolder]
+) -> Table:
     rows = []
     for line in sweep.lines:
         runs = [found[Cell(line, value)] for value in values]
@@ -221,10 +223,10 @@ def _grid(sweep: Sweep, setting: Setting, dataset: NodeDataset, values: Sequence
         *([f"{failed} splits failed and enter no mean."] if failed else []),
     ]
     header = ["encoding", *(f"{sweep.symbol} = {value}" for value in values)]
-    return Grid(f"{sweep.title}: {what} over {setting.splits} splits", header, rows, remarks)
+    return Table(f"{sweep.title}: {what} over {setting.splits} splits", header, rows, remarks)
 
 
-def _figure(sweep: Sweep, setting: Setting, values: Sequence[int], found: dict[Cell, Run]) -> Figure:
+def _figure(sweep: Sweep, setting: Setting, values: Sequence[int], found: dict[Cell, RunFolder]) -> Figure:
     """A line for each form of LLPE, and a level one where no encoding is."""
     points = []
     for cell, run in found.items():

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from llpe.paper.base import Context, Study
-from llpe.report.collect import Run
-from llpe.report.grid import Grid
 from llpe.report.plots import Point, line_plot
+from llpe.report.tables import Table
+from llpe.runs import RunFolder
 
 SIGNS, START = "llpe-minmax", "llpe-minmax, other start"
 ARMS: dict[str, dict[str, Any]] = {
@@ -95,7 +95,7 @@ def run(context: Context) -> list[Path]:
     if not datasets:
         raise ValueError("signs must have a graph, got no benchmark. Fetch one, or give its folder.")
     cells = [(dataset, arm, draw) for dataset in datasets for arm in ARMS for draw in range(draws)]
-    runs: dict[tuple[str, str], list[Run]] = {}
+    runs: dict[tuple[str, str], list[RunFolder]] = {}
     for dataset, arm, draw in context.track(cells, "Signs", lambda cell: f"{cell[0].name}, {cell[1]}, draw {cell[2]}"):
         config = config_of_draw(dataset.name, arm, draw, training, splits)
         runs.setdefault((dataset.name, arm), []).append(context.train(dataset, config))
@@ -130,14 +130,14 @@ def _rows(spreads: Sequence[Spread]) -> list[dict[str, Any]]:
     ]
 
 
-def _grid(spreads: Sequence[Spread], draws: int, splits: int, remarks: Sequence[str]) -> Grid:
+def _grid(spreads: Sequence[Spread], draws: int, splits: int, remarks: Sequence[str]) -> Table:
     header = ["graph, arm", "mean", "worst draw", "best draw", "std over draws", "std over splits"]
     rows = []
     for each in spreads:
         numbers = (each.mean, each.lowest, each.highest, each.over_draws, each.over_splits)
         rows.append([f"{each.dataset}, {each.arm}", *(f"{100 * number:.2f}" for number in numbers)])
     title = f"Signs of eigenvectors: test accuracy in % of an MLP, {draws} draws over the same {splits} splits"
-    return Grid(title, header, rows, [*remarks, _reading(spreads)])
+    return Table(title, header, rows, [*remarks, _reading(spreads)])
 
 
 def _reading(spreads: Sequence[Spread]) -> str:

@@ -22,9 +22,9 @@ from typing import Any
 from llpe.files import replacing
 from llpe.paper.base import Budget, Context, Study
 from llpe.paper.measuring import METHODS, ORDER, PROBES, measure_apart, processor, write_graph
-from llpe.report.grid import Grid
+from llpe.report.figures import plain_log_ticks
 from llpe.report.plots import Point, line_plot
-from llpe.report.ticks import plain_log_ticks
+from llpe.report.tables import Table
 
 PANELS = {"first": "first k eigenpairs", "both": "first and last k eigenpairs"}
 PROBE_LINE = f"probes ({PROBES}, order {ORDER})"
@@ -178,7 +178,7 @@ def _points(quantity: Quantity, rows: Sequence[dict[str, Any]]) -> list[Point]:
     return points
 
 
-def _grid(quantity: Quantity, plan: Plan, rows: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> Grid:
+def _grid(quantity: Quantity, plan: Plan, rows: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> Table:
     lines: dict[str, list[str]] = {}
     for row in rows:
         name = PROBE_LINE if row["method"] == "probes" else f"{PANELS[row['method']]}, k = {row['k']}"
@@ -197,7 +197,7 @@ def _grid(quantity: Quantity, plan: Plan, rows: Sequence[dict[str, Any]], found:
     if any(row[quantity.unit] == "" for row in rows):
         remarks.append(f"–: took more than {plan.limit:g} s or failed, or a smaller graph did.")
     header = ["", *(f"n = {n}" for n in plan.sizes)]
-    return Grid(
+    return Table(
         f"{quantity.title}, in {quantity.unit}", header, [[name, *cells] for name, cells in lines.items()], remarks
     )
 
