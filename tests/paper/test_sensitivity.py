@@ -40,10 +40,13 @@ def configs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Nothing is trained: the configs that were asked for, each answered with 0.5 and 0.6."""
     asked: list[dict[str, Any]] = []
 
-    def train(self: Context, dataset: NodeDataset, raw: dict[str, Any]) -> Run:
+    def train(self: Context, dataset: NodeDataset, raw: dict[str, Any]) -> RunFolder:
         asked.append(raw)
-        reports = tuple({"split": i, "test": score} for i, score in enumerate((0.5, 0.6)))
-        return Run(Path(), raw, reports, (), ())
+        run = RunFolder(Path(), raw)
+        run.__dict__["splits"] = {
+            i: {"status": "done", "split": i, "test": score} for i, score in enumerate((0.5, 0.6))
+        }
+        return run
 
     monkeypatch.setattr(Context, "train", train)
     return asked

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from llpe.runs import load_runs
 from llpe.report.document import POINTS, make_document, rounded
+
 from llpe.report.page import render, write_page
+from llpe.runs import load_runs
 
 LIMIT = 6_000_000
 

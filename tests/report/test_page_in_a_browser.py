@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from llpe.runs import load_runs
 from llpe.report.page import write_page
+from llpe.runs import load_runs
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ COLUMNS = [field.name for field in fields(Result)]
 
 def read_table(path: Path, **options: object) -> pd.DataFrame:
     """A CSV file; only an empty field is no value."""
-    return pd.read_csv(path, keep_default_na=False, na_values=[""], float_precision="round_trip", **options)
+    return pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:

@@ -138,8 +138,8 @@ def legend_below(figure: Figure, handles: Sequence[Any]) -> None:
     width = float(figure.get_figwidth())
     columns = len(handles) if sum(inches) <= width else max(1, int(width / max(inches)))
     rows = -(-len(handles) // columns)
-    where = "outside lower center"
-    figure.legend(handles=list(handles), loc=where, ncols=-(-len(handles) // rows), fontsize=10, frameon=False)
+    columns = -(-len(handles) // rows)
+    figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, fontsize=10, frameon=False)
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -154,8 +154,7 @@ def _run_table(model: str, labelled: Sequence[tuple[str, RunFolder]]) -> RunTabl
     placed = cells.set_index(["encoding", "dataset"])
     texts = {key: _cell_text(cell) for key, cell in placed.iterrows()}
     keys = [(label, name) for label in ranks for name in names if (label, name) in texts]
-    scores = cells.groupby("dataset")["metric"].first()
-    metrics = {name: scores[name] or None for name in names}
+    metrics = {name: next((r.metric for _, r in labelled if r.dataset == name and r.metric), None) for name in names}
     known = {metric for metric in metrics.values() if metric}
     ranked = len(ranks) > 1 and not common.empty
     remarks = [*_remarks(labelled), *_mismatches([run for _, run in labelled], names)]
