@@ -1,7 +1,8 @@
-"""The figures of the page, made with plotly from the arrays of run folders, thinned to what a screen needs.
+"""The figures of the page, for plotly, from the arrays of run folders, thinned to what a screen needs.
 
-Their colours may be names of the page's style sheet, ``var(--ink)``: the browser puts in what they are in light or in
-dark. What a run folder does not have is left out; without any, there is no chart.
+A chart is what plotly draws: a dict of ``data`` and ``layout``. (Plotly's own classes say the same and take a hundred
+times as long.) Colours may be names of the page's style sheet, ``var(--ink)``: the browser puts in what they are in
+light or in dark. What a run folder does not have is left out; without any, there is no chart.
 """
 
 from __future__ import annotations
@@ -12,41 +13,33 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.express as px
-import plotly.graph_objects as go
 
 from llpe.report.palette import LINES, SERIES, SYMBOLS, THIRDS, styles
 from llpe.report.thirds import THIRDS as NAMES
 from llpe.report.thirds import filter_shares
 from llpe.runs import Arrays, RunFolder
 
+Chart = dict[str, Any]
 Runs = Mapping[str, RunFolder]  # by label
 BINS = 5  # of local homophily
 FEW = 4  # filters drawn in colour where there are many
 EMPTY = 1e-4  # of the mean density: less is the tail of its estimate, and no eigenvalue
+GREY = "rgba(138,138,138,0.55)"
 AXIS = {
     "gridcolor": "var(--line)",
     "zerolinecolor": "var(--line)",
     "linecolor": "var(--faint)",
     "automargin": True,
     "exponentformat": "power",
-    "title": {"standoff": 8},
 }
-THEME = go.layout.Template(
-    layout={
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"color": "var(--ink)", "size": 13, "family": "system-ui, sans-serif"},
-        "hoverlabel": {"namelength": -1},
-        "xaxis": AXIS,
-        "yaxis": AXIS,
-    }
-)
 LAYOUT = {
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "font": {"color": "var(--ink)", "size": 13, "family": "system-ui, sans-serif"},
+    "hoverlabel": {"namelength": -1},
     "margin": {"l": 52, "r": 12, "t": 30, "b": 46},
-    "legend": {"title": None, "orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"},
+    "legend": {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"},
 }
-GREY = "rgba(138,138,138,0.55)"
 
 
 def themed(colour: str) -> str:
@@ -54,22 +47,45 @@ def themed(colour: str) -> str:
     return "var(--ink)" if colour == "#000000" else colour
 
 
-def thirds_chart(rows: Mapping[str, Sequence[float]]) -> go.Figure:
+def rounded(values: Any) -> list[float | None]:
+    """To four digits, so that the page stays small; None where there is no number.
+
+    Example:
+        >>> rounded([0.123456, np.nan, 98765.4])
+        [0.1235, None, 98770.0]
+    """
+    return [float(f"{value:.4g}") if np.isfinite(value) else None for value in np.asarray(values).tolist()]
+
+
+def thirds_chart(rows: Mapping[str, Sequence[float]]) -> Chart:
     """Bars of 100 %: the share of each row in the low, middle and high third of the spectrum."""
-    frame = pd.DataFrame(
-        {"row": _folded(name), "third": third, "share in %": 100 * part, "text": f"{100 * part:.0f} %" * (part >= 0.06)}
-        for name, parts in rows.items()
-        for third, part in zip(NAMES, parts, strict=True)
+    parts = 100 * np.array(list(rows.values()))
+    bars = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": third,
+            "y": [_folded(name) for name in rows],
+            "x": rounded(part),
+            "text": [f"{each:.0f} %" if each >= 6 else "" for each in part],
+            "textposition": "inside",
+            "insidetextanchor": "middle",
+            "textfont": {"color": "#ffffff"},
+            "textangle": 0,
+            "marker": {"color": colour, "line": {"color": "var(--paper)", "width": 1.5}},
+            "hovertemplate": "%{y}<br>%{fullData.name} third: %{x:.1f} %<extra></extra>",
+        }
+        for third, colour, part in zip(NAMES, THIRDS, parts.T, strict=True)
+    ]
+    return _chart(
+        bars,
+        {"title": "share in %", "range": [0, 100], "fixedrange": True},
+        {"fixedrange": True, "ticks": "", "autorange": "reversed"},
+        barmode="stack",
+        height=130 + 42 * len(rows),
+        margin={"l": 10, "r": 12, "t": 10, "b": 46},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
     )
-    colours = dict(zip(NAMES, THIRDS, strict=True))
-    x = {"x": "share in %", "range_x": [0, 100], "orientation": "h"}
-    chart = px.bar(frame, y="row", color="third", text="text", color_discrete_map=colours, template=THEME, **x)
-    chart.update_traces(textangle=0, insidetextanchor="middle", textposition="inside", textfont_color="#ffffff")
-    chart.update_traces(marker_line={"color": "var(--paper)", "width": 1.5})
-    chart.update_traces(hovertemplate="%{y}<br>%{fullData.name} third: %{x:.1f} %<extra></extra>")
-    chart.update_xaxes(fixedrange=True).update_yaxes(fixedrange=True, title=None, autorange="reversed")
-    legend = {"title": None, "orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
-    return chart.update_layout(height=130 + 42 * len(rows), margin={"l": 10, "r": 12, "t": 10, "b": 46}, legend=legend)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,136 +125,149 @@ def read_filters(run: RunFolder, spectrum: Arrays) -> Filters | None:
     return Filters(best["lambdas"], response[:, order], there, np.mean(parts, axis=0).tolist(), unit)
 
 
-def filters_chart(filters: Filters, colour: str, spectrum: Arrays, limit: int) -> go.Figure:
+def filters_chart(filters: Filters, colour: str, spectrum: Arrays, limit: int) -> Chart:
     """The strongest filters over the density of the graph's eigenvalues, and the root mean square of all."""
+    nodes = spectrum["lambdas"]
+    spacing = np.pi / nodes.size * np.sqrt(nodes * (2 - nodes))  # of the nodes 1 + cos, which lie inside (0, 2)
+    density = spectrum["weights"] / spacing
     drawn, count = filters.response[:, :limit], filters.response.shape[1]
     few = drawn.shape[1] if drawn.shape[1] <= FEW + 2 else FEW
     strongest = f"the {few} strongest filters" if few < count else "filters"
     names = [strongest] * few + ["other filters"] * (drawn.shape[1] - few)
-    frame = pd.concat(
-        pd.DataFrame({"λ": _small(filters.lambdas), "h": _small(each), "filter": index, "name": name})
-        for index, (each, name) in reversed(list(enumerate(zip(drawn.T, names, strict=True))))
-    )
-    colours = {strongest: colour, "other filters": GREY}
-    chart = px.line(frame, x="λ", y="h", color="name", line_group="filter", color_discrete_map=colours, template=THEME)
-    chart.update_traces(hoverinfo="skip", hovertemplate=None, line_width=1.5)
-    rms, hover = np.sqrt(np.square(filters.response).mean(axis=1)), "λ = %{x:.2f}<br>rms of h %{y:.3g}<extra></extra>"
-    line = {"color": "var(--ink)", "width": 2.5, "dash": "8px,3px"}
-    name = "root mean square of all"
-    chart.add_scatter(x=_small(filters.lambdas), y=_small(rms), name=name, mode="lines", line=line, hovertemplate=hover)
-    nodes = spectrum["lambdas"]
-    spacing = np.pi / nodes.size * np.sqrt(nodes * (2 - nodes))  # of the nodes 1 + cos, which lie inside (0, 2)
-    density = spectrum["weights"] / spacing
-    area = {
-        "fill": "tozeroy",
-        "fillcolor": "rgba(138,138,138,0.3)",
-        "line": {"color": GREY, "width": 0.5},
-        "yaxis": "y2",
-    }
-    name = "density of eigenvalues"
-    chart.add_scatter(x=_small(nodes), y=_small(density), name=name, mode="lines", hoverinfo="skip", **area)
-    for index, (third, share) in enumerate(zip(NAMES, filters.shares, strict=True)):
-        place = {"x": (2 * index + 1) / 3, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-        chart.add_annotation(text=f"{third}: {_percent(share)}", **place)
-    for border in (2 / 3, 4 / 3):
-        chart.add_vline(border, line={"color": "var(--faint)", "width": 1, "dash": "dot"})
-    low, high = float(drawn[filters.there].min()), float(drawn[filters.there].max())
+    lines = {strongest: {"color": colour, "width": 1.5}, "other filters": {"color": GREY, "width": 1}}
+    area = {"fill": "tozeroy", "fillcolor": "rgba(138,138,138,0.3)", "yaxis": "y2", "hoverinfo": "skip"}
+    traces = [_line("density of eigenvalues", nodes, density, {"color": GREY, "width": 0.5}, **area)]
+    for name, values in reversed(list(zip(names, drawn.T, strict=True))):  # the strongest are drawn last
+        shown = all(trace["name"] != name for trace in traces)
+        more = {"legendgroup": name, "showlegend": shown, "hoverinfo": "skip"}
+        traces.append(_line(name, filters.lambdas, values, lines[name], **more))
+    rms = np.sqrt(np.square(filters.response).mean(axis=1))
+    hover = {"hovertemplate": "λ = %{x:.2f}<br>rms of h %{y:.3g}<extra></extra>"}
+    bold = {"color": "var(--ink)", "width": 2.5, "dash": "8px,3px"}
+    traces.append(_line("root mean square of all", filters.lambdas, rms, bold, **hover))
+    inside = drawn[filters.there]
+    low, high = float(inside.min()), float(inside.max())
     margin = 0.08 * (high - low) or 1.0
-    ticks = {"tickvals": [0, 2 / 3, 1, 4 / 3, 2], "ticktext": ["0", "2/3", "1", "4/3", "2"]}
-    chart.update_xaxes(title="eigenvalue λ", range=[-0.02, 2.02], zeroline=False, **ticks)
-    title = "h(λ), largest = 1" if filters.unit else "filter h(λ)"
-    chart.update_yaxes(title=title, range=[low - margin, high + margin], overlaying="y2", tickmode="auto")
-    hidden = {"visible": False, "range": [0, 1.6 * float(np.quantile(density, 0.95))], "fixedrange": True}
-    return chart.update_layout(**LAYOUT, yaxis2=hidden)
+    above = {"y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+    border = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1, "dash": "dot"}}
+    return _chart(
+        traces,
+        {
+            "title": "eigenvalue λ",
+            "range": [-0.02, 2.02],
+            "zeroline": False,
+            "tickvals": [0, 2 / 3, 1, 4 / 3, 2],
+            "ticktext": ["0", "2/3", "1", "4/3", "2"],
+        },
+        {
+            "title": "h(λ), largest = 1" if filters.unit else "filter h(λ)",
+            "range": [low - margin, high + margin],
+            "overlaying": "y2",
+            "tickmode": "auto",
+        },
+        yaxis2={"visible": False, "range": [0, 1.6 * float(np.quantile(density, 0.95))], "fixedrange": True},
+        shapes=[border | {"x0": x, "x1": x} for x in (2 / 3, 4 / 3)],
+        annotations=[
+            above | {"x": (2 * index + 1) / 3, "text": f"{third}: {_percent(filters.shares[index])}"}
+            for index, third in enumerate(NAMES)
+        ],
+    )
 
 
-def picture_chart(label: str, run: RunFolder, class_names: Sequence[str], limit: int) -> go.Figure | None:
+def picture_chart(run: RunFolder, class_names: Sequence[str], limit: int) -> Chart | None:
     """The learned encoding of the best split along its two directions of most variance, coloured by class."""
     found = run.arrays("picture", run.best_split()) if run.reports else None
     if found is None:
         return None
     kept = np.linspace(0, len(found["points"]) - 1, min(limit, len(found["points"]))).astype(int)
-    known = dict(enumerate(class_names)) | {-1: "no label"}
-    classes = sorted(set(found["classes"][kept].tolist()))
-    names = {each: known.get(each, f"class {each}") for each in classes}
-    frame = pd.DataFrame(found["points"][kept], columns=["x", "y"], dtype=np.float32)
-    frame["class"] = [names[each] for each in found["classes"][kept].tolist()]
-    chart = px.scatter(
-        frame,
-        x="x",
-        y="y",
-        color="class",
-        symbol="class",
-        opacity=0.6,
-        category_orders={"class": list(names.values())},
-        color_discrete_map={n: themed(SERIES[i % len(SERIES)]) if i >= 0 else "var(--line)" for i, n in names.items()},
-        symbol_map={name: SYMBOLS[max(index, 0) % len(SYMBOLS)] for index, name in names.items()},
-        template=THEME,
-    )
+    points, classes = found["points"][kept], found["classes"][kept]
+    known, traces = dict(enumerate(class_names)) | {-1: "no label"}, []
+    for each in np.unique(classes).tolist():
+        x, y = points[classes == each].T
+        colour = "var(--line)" if each < 0 else themed(SERIES[each % len(SERIES)])
+        marker = {"size": 5, "opacity": 0.6, "color": colour, "symbol": SYMBOLS[max(each, 0) % len(SYMBOLS)]}
+        trace = {"type": "scatter", "mode": "markers", "name": known.get(each, f"class {each}"), "marker": marker}
+        traces.append(trace | {"x": rounded(x), "y": rounded(y), "hovertemplate": "%{fullData.name}<extra></extra>"})
     first, second = (_percent(share) for share in found["share"])
-    chart.update_traces(marker_size=5, hovertemplate="%{fullData.name}<extra></extra>")
-    chart.update_xaxes(title=f"direction 1, {first} of variance", nticks=5, range=_most(frame["x"]))
-    chart.update_yaxes(title=f"direction 2, {second}", nticks=5, range=_most(frame["y"]))
-    return chart.update_layout(**LAYOUT, showlegend=len(names) <= 8)
+    return _chart(
+        traces,
+        {"title": f"direction 1, {first} of variance", "nticks": 5, "range": _most(points[:, 0])},
+        {"title": f"direction 2, {second}", "nticks": 5, "range": _most(points[:, 1])},
+        showlegend=len(traces) <= 8,
+    )
 
 
-def homophily_chart(runs: Runs) -> go.Figure | None:
+def homophily_chart(runs: Runs) -> Chart | None:
     """The share of test nodes that are classified correctly, by local homophily; all splits together."""
-    tested = [
-        pd.DataFrame(each).assign(run=label) for label, run in runs.items() for each in _every(run, "predictions")
-    ]
-    if not tested:
+    every = [(label, each) for label, run in runs.items() for each in _every(run, "predictions")]
+    if not every:
         return None
-    frame = pd.concat(tested).dropna()
-    frame["bin"] = np.minimum((frame["homophily"] * BINS + 1e-6).astype(int), BINS - 1)
-    found = frame.groupby(["run", "bin"])["correct"].agg(["mean", "size"])
-    found = found.reindex(pd.MultiIndex.from_product([frame["run"].unique(), range(BINS)], names=["run", "bin"]))
-    sizes = found["size"].fillna(0).groupby("bin").max().astype(int)
-    names = [f"{each / BINS:.1f} – {(each + 1) / BINS:.1f}<br>{size} nodes" for each, size in sizes.items()]
-    found = found.reset_index().assign(correct=100 * found["mean"].to_numpy())
-    found["local"] = found["bin"].map(names.__getitem__)
-    chart = px.line(found, x="local", y="correct", markers=True, custom_data=["size"], symbol="run", **_styled(runs))
-    hover = "%{y:.1f} % of %{customdata[0]} nodes<extra>%{fullData.name}</extra>"
-    chart.update_traces(line_width=2, marker_size=9, hovertemplate=hover)
-    order = {"categoryorder": "array", "categoryarray": names, "range": [-0.4, BINS - 0.6]}
-    chart.update_xaxes(title="local homophily", tickangle=0, tickfont_size=11, **order)
-    return chart.update_yaxes(title="correct in %", range=[-3, 105]).update_layout(**LAYOUT)
+    frame = pd.concat(pd.DataFrame(each).assign(run=label) for label, each in every).dropna()
+    bins = np.minimum((frame["homophily"] * BINS + 1e-6).astype(int), BINS - 1).rename("bin")
+    found = frame.groupby(["run", bins])["correct"].agg(["mean", "size"]).unstack()
+    correct, sizes = (found[key].reindex(columns=range(BINS)) for key in ("mean", "size"))
+    most = sizes.max().fillna(0).astype(int)
+    names = [f"{each / BINS:.1f} – {(each + 1) / BINS:.1f}<br>{size} nodes" for each, size in most.items()]
+    traces = []
+    for label, line in _lines(runs).items():
+        if label not in found.index:
+            continue
+        trace = _line(label, correct.columns, 100 * correct.loc[label], {key: line[key] for key in ("color", "dash")})
+        trace |= {"x": names, "mode": "lines+markers", "customdata": rounded(sizes.loc[label])}
+        trace["marker"] = {"color": line["color"], "symbol": line["symbol"], "size": 9}
+        trace["hovertemplate"] = "%{y:.1f} % of %{customdata} nodes<extra>%{fullData.name}</extra>"
+        traces.append(trace)
+    fixed = {"type": "category", "range": [-0.4, BINS - 0.6], "tickangle": 0, "tickfont": {"size": 11}}
+    return _chart(traces, {"title": "local homophily"} | fixed, {"title": "correct in %", "range": [-3, 105]})
 
 
-def curves_charts(runs: Runs, metric: str, limit: int) -> list[go.Figure]:
+def curves_charts(runs: Runs, metric: str, limit: int) -> list[Chart]:
     """Validation score and training loss of every split, each at no more than ``limit`` epochs; [] without any."""
-    frames = []
-    for label, run in runs.items():
-        for report in (*run.reports, *run.failed):
-            arrays = run.arrays("curves", report["split"])
-            if arrays is not None:
-                val, loss = 100 * arrays["val"], np.append(arrays["loss"], np.nan)[: arrays["val"].size]
-                best = min(int(report.get("best_epoch", 0)), val.size - 1)
-                kept = np.unique([*np.linspace(0, val.size - 1, limit).astype(int), best])
-                values = {"steps": kept, "val": _small(val[kept]), "loss": _small(loss[kept])}
-                frames.append(pd.DataFrame(values).assign(run=label, split=report["split"]))
-    if not frames:
+    val: list[dict[str, Any]] = []
+    loss: list[dict[str, Any]] = []
+    for label, line in _lines(runs).items():
+        line = {"color": line["color"], "dash": line["dash"], "width": 1.4}
+        for report in (*runs[label].reports, *runs[label].failed):
+            arrays = runs[label].arrays("curves", report["split"])
+            if arrays is None:
+                continue
+            last = arrays["val"].size - 1
+            kept = np.unique([*np.linspace(0, last, limit).astype(int), min(int(report.get("best_epoch", 0)), last)])
+            hover = f"%{{y:.4g}} after %{{x}} steps<extra>%{{fullData.name}}, split {report['split']}</extra>"
+            shown = all(trace["name"] != label for trace in val)
+            more = {"legendgroup": label, "showlegend": shown, "opacity": 0.75, "hovertemplate": hover}
+            val.append(_line(label, kept, 100 * arrays["val"][kept], line, **more))
+            loss.append(_line(label, kept, np.append(arrays["loss"], np.nan)[kept], line, **more))
+    if not val:
         return []
-    frame, charts = pd.concat(frames), []
-    for kind, title in (("val", f"validation {metric} in %"), ("loss", "training loss")):
-        chart = px.line(frame, x="steps", y=kind, line_group="split", log_y=kind == "loss", **_styled(runs))
-        hover = "%{y:.4g} after %{x} steps<extra>%{fullData.name}</extra>"
-        chart.update_traces(opacity=0.75, line_width=1.4, hovertemplate=hover)
-        charts.append(chart.update_xaxes(rangemode="tozero").update_yaxes(title=title).update_layout(**LAYOUT))
-    return charts
+    steps = {"title": "steps", "rangemode": "tozero"}
+    return [
+        _chart(val, steps, {"title": f"validation {metric} in %"}),
+        _chart(loss, steps, {"title": "training loss", "type": "log"}),
+    ]
 
 
-def _styled(runs: Runs) -> dict[str, Any]:
-    """The options of plotly express that give each run its colour, dashes and symbol."""
-    looks = styles(runs)
+def _chart(traces: list[Any], xaxis: dict[str, Any], yaxis: dict[str, Any], **layout: Any) -> Chart:
+    axes = {"xaxis": xaxis, "yaxis": yaxis}
+    for name, axis in axes.items():
+        title = {"title": {"text": axis["title"], "standoff": 8}} if "title" in axis else {}
+        axes[name] = AXIS | axis | title
+    return {"data": traces, "layout": LAYOUT | axes | layout}
+
+
+def _line(name: str, x: Any, y: Any, line: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A line; of evenly spaced x only the first and the step are kept."""
+    steps = np.diff(x)
+    even = {"x0": rounded(x[:1])[0], "dx": rounded(steps[:1])[0]} if steps.size else {}
+    where = even if even and np.allclose(steps, steps[0]) else {"x": rounded(x)}
+    return {"type": "scatter", "mode": "lines", "name": name, **where, "y": rounded(y), "line": line, **more}
+
+
+def _lines(runs: Runs) -> dict[str, dict[str, Any]]:
+    """Colour, dashes and symbol of each run."""
     return {
-        "color": "run",
-        "line_dash": "run",
-        "color_discrete_map": {label: themed(look.colour) for label, look in looks.items()},
-        "line_dash_map": {label: LINES[look.dashes] for label, look in looks.items()},
-        "symbol_map": {label: SYMBOLS[look.marker] for label, look in looks.items()},
-        "category_orders": {"run": list(runs)},
-        "template": THEME,
+        label: {"color": themed(style.colour), "dash": LINES[style.dashes], "symbol": SYMBOLS[style.marker]}
+        for label, style in styles(runs).items()
     }
 
 
@@ -246,10 +275,6 @@ def _every(run: RunFolder, name: str) -> list[Arrays]:
     """The arrays of all finished splits that have them."""
     found = (run.arrays(name, report["split"]) for report in run.reports)
     return [each for each in found if each is not None]
-
-
-def _small(values: np.ndarray) -> np.ndarray:
-    return values.astype(np.float32)
 
 
 def _percent(share: float) -> str:
@@ -260,8 +285,8 @@ def _folded(label: str) -> str:
     return label.replace(" (", "<br>(") if len(label) > 22 else label
 
 
-def _most(values: pd.Series) -> list[float]:
+def _most(values: np.ndarray) -> list[float]:
     """From the 1st to the 99th percentile, and a margin."""
-    low, high = values.quantile([0.01, 0.99])
+    low, high = np.quantile(values, (0.01, 0.99)).tolist()
     margin = 0.15 * (high - low) or 1.0
-    return [float(low - margin), float(high + margin)]
+    return [low - margin, high + margin]

@@ -107,7 +107,7 @@ def _group(members: dict[str, RunFolder], baseline: str, limits: dict[str, int])
     counts = (("num_nodes", "nodes"), ("num_classes", "classes"))
     facts = ", ".join(f"{report[key]} {word}" for key, word in counts if key in report)
     metric, names = report.get("metric", "score"), report.get("class_names", [])
-    pictures = {label: charts.picture_chart(label, run, names, limits["points"]) for label, run in members.items()}
+    pictures = {label: charts.picture_chart(run, names, limits["points"]) for label, run in members.items()}
     return {
         "dataset": runs[0].dataset,
         "model": runs[0].model,
@@ -192,8 +192,7 @@ def _spectrum(members: dict[str, RunFolder], limit: int) -> dict[str, Any]:
 
 def _embedded(value: Any) -> Markup:
     """JSON inside a page: no text of a run can end the script."""
-    text = value.to_json() if hasattr(value, "to_json") else json.dumps(value, ensure_ascii=False)
-    return Markup(text.replace("<", "\\u003c"))
+    return Markup(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))
 
 
 def _part(name: str) -> str:
