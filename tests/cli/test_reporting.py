@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from llpe.report.verdict import enough_splits
+from llpe.report.statistics import enough_splits
 
 from llpe.cli import comparison
 from llpe.cli.comparison import ENCODINGS, SPLITS, quick_configs
