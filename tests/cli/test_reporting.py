@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from llpe.report.statistics import enough_splits
 
 from llpe.cli import comparison
 from llpe.cli.comparison import ENCODINGS, SPLITS, quick_configs
 from llpe.data import sbm
+from llpe.report.statistics import enough_splits
 
 QUICK = {"lr": 0.02, "epochs": 6, "patience": 6}
 

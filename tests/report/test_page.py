@@ -11,7 +11,7 @@ import pytest
 
 from llpe.report import charts
 from llpe.report.page import POINTS, render, write_page
-from llpe.report.palette import ENCODINGS
+from llpe.report.palette import ENCODINGS, styles
 from llpe.runs import RunFolder, load_runs
 
 LIMIT = 6_000_000
@@ -71,8 +71,17 @@ def test_the_page_holds_what_the_folders_hold(runs):
     assert colours == {name: ENCODINGS[name] for name in ("none", "llpe", "rwse")}, "the same as in print"
 
 
+def test_a_run_has_one_colour_on_the_whole_page(make_run, add_traces, tmp_path):
+    for dataset, order in (("cora", 8), ("texas", 8), ("texas", 16)):
+        add_traces(make_run(dataset, "llpe", name=str(order), encoding__order=order))
+    page = render(load_runs([tmp_path]), title="")
+    chips = set(re.findall(r'data-value="([^"]+)"><span class="chip" style="background: (#\w+)"', page))
+    lines = {(trace["name"], trace["line"]["color"]) for trace in charts_of(page) if trace["name"].startswith("llpe")}
+    assert chips == lines == {("llpe (order=16)", "#D55E00"), ("llpe (order=8)", "#e8a673")}
+
+
 def test_curves_are_those_of_every_split(runs):
-    val, loss = charts.curves_charts(texas(runs), "accuracy", 20)
+    val, loss = charts.curves_charts(texas(runs), styles(texas(runs)), "accuracy", 20)
     assert len(val["data"]) == len(loss["data"]) == 3 * 8
     assert sorted(trace["name"] for trace in val["data"] if trace["showlegend"]) == ["llpe", "none", "rwse"]
     assert (val["data"][0]["x"][-1], val["data"][0]["y"][-1], loss["layout"]["yaxis"]["type"]) == (30, 99, "log")
@@ -80,7 +89,7 @@ def test_curves_are_those_of_every_split(runs):
 
 
 def test_accuracy_by_homophily_counts_every_test_node(runs):
-    trace = charts.homophily_chart(texas(runs))["data"][0]
+    trace = charts.homophily_chart(texas(runs), styles(texas(runs)))["data"][0]
     assert trace["customdata"] == [8 * 8, 8 * 8, 8 * 7, 8 * 8, 8 * 8]
     assert (trace["y"][0], trace["y"][-1]) == (0, 100)
     assert trace["line"]["color"] == ENCODINGS[trace["name"]]
@@ -188,5 +197,5 @@ def test_a_graph_has_the_name_of_its_file_and_no_path_of_this_machine(make_run, 
 def test_bins_without_a_node_leave_a_gap(make_run):
     folder = make_run(scores=[0.5])
     np.savez(folder / "split-00" / "predictions.npz", homophily=np.array([0.1, 0.9]), correct=np.array([True, False]))
-    trace = charts.homophily_chart({"llpe": RunFolder.read(folder)})["data"][0]
+    trace = charts.homophily_chart({"llpe": RunFolder.read(folder)}, styles(["llpe"]))["data"][0]
     assert trace["y"] == [100, None, None, None, 0]

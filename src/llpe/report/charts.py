@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from llpe.report.palette import LINES, SERIES, SYMBOLS, THIRDS, styles
+from llpe.report.palette import LINES, SERIES, SYMBOLS, THIRDS, Style
 from llpe.report.thirds import THIRDS as NAMES
 from llpe.report.thirds import filter_shares
 from llpe.runs import Arrays, RunFolder
 
 Chart = dict[str, Any]
 Runs = Mapping[str, RunFolder]  # by label
+Looks = Mapping[str, Style]  # by label
 BINS = 5  # of local homophily
 FEW = 4  # filters drawn in colour where there are many
 EMPTY = 1e-4  # of the mean density: less is the tail of its estimate, and no eigenvalue
@@ -134,7 +135,7 @@ def filters_chart(filters: Filters, colour: str, spectrum: Arrays, limit: int) -
     few = drawn.shape[1] if drawn.shape[1] <= FEW + 2 else FEW
     strongest = f"the {few} strongest filters" if few < count else "filters"
     names = [strongest] * few + ["other filters"] * (drawn.shape[1] - few)
-    lines = {strongest: {"color": colour, "width": 1.5}, "other filters": {"color": GREY, "width": 1}}
+    lines = {strongest: {"color": themed(colour), "width": 1.5}, "other filters": {"color": GREY, "width": 1}}
     area = {"fill": "tozeroy", "fillcolor": "rgba(138,138,138,0.3)", "yaxis": "y2", "hoverinfo": "skip"}
     traces = [_line("density of eigenvalues", nodes, density, {"color": GREY, "width": 0.5}, **area)]
     for name, values in reversed(list(zip(names, drawn.T, strict=True))):  # the strongest are drawn last
@@ -197,7 +198,7 @@ def picture_chart(run: RunFolder, class_names: Sequence[str], limit: int) -> Cha
     )
 
 
-def homophily_chart(runs: Runs) -> Chart | None:
+def homophily_chart(runs: Runs, looks: Looks) -> Chart | None:
     """The share of test nodes that are classified correctly, by local homophily; all splits together."""
     every = [(label, each) for label, run in runs.items() for each in _every(run, "predictions")]
     if not every:
@@ -209,26 +210,24 @@ def homophily_chart(runs: Runs) -> Chart | None:
     most = sizes.max().fillna(0).astype(int)
     names = [f"{each / BINS:.1f} – {(each + 1) / BINS:.1f}<br>{size} nodes" for each, size in most.items()]
     traces = []
-    for label, line in _lines(runs).items():
-        if label not in found.index:
-            continue
-        trace = _line(label, correct.columns, 100 * correct.loc[label], {key: line[key] for key in ("color", "dash")})
+    for label in [label for label in runs if label in found.index]:
+        trace = _line(label, correct.columns, 100 * correct.loc[label], _look(looks[label], 2))
         trace |= {"x": names, "mode": "lines+markers", "customdata": rounded(sizes.loc[label])}
-        trace["marker"] = {"color": line["color"], "symbol": line["symbol"], "size": 9}
+        trace["marker"] = {"color": trace["line"]["color"], "symbol": SYMBOLS[looks[label].marker], "size": 9}
         trace["hovertemplate"] = "%{y:.1f} % of %{customdata} nodes<extra>%{fullData.name}</extra>"
         traces.append(trace)
     fixed = {"type": "category", "range": [-0.4, BINS - 0.6], "tickangle": 0, "tickfont": {"size": 11}}
     return _chart(traces, {"title": "local homophily"} | fixed, {"title": "correct in %", "range": [-3, 105]})
 
 
-def curves_charts(runs: Runs, metric: str, limit: int) -> list[Chart]:
+def curves_charts(runs: Runs, looks: Looks, metric: str, limit: int) -> list[Chart]:
     """Validation score and training loss of every split, each at no more than ``limit`` epochs; [] without any."""
     val: list[dict[str, Any]] = []
     loss: list[dict[str, Any]] = []
-    for label, line in _lines(runs).items():
-        line = {"color": line["color"], "dash": line["dash"], "width": 1.4}
-        for report in (*runs[label].reports, *runs[label].failed):
-            arrays = runs[label].arrays("curves", report["split"])
+    for label, run in runs.items():
+        line = _look(looks[label], 1.4)
+        for report in (*run.reports, *run.failed):
+            arrays = run.arrays("curves", report["split"])
             if arrays is None:
                 continue
             last = arrays["val"].size - 1
@@ -263,12 +262,8 @@ def _line(name: str, x: Any, y: Any, line: dict[str, Any], **more: Any) -> dict[
     return {"type": "scatter", "mode": "lines", "name": name, **where, "y": rounded(y), "line": line, **more}
 
 
-def _lines(runs: Runs) -> dict[str, dict[str, Any]]:
-    """Colour, dashes and symbol of each run."""
-    return {
-        label: {"color": themed(style.colour), "dash": LINES[style.dashes], "symbol": SYMBOLS[style.marker]}
-        for label, style in styles(runs).items()
-    }
+def _look(style: Style, width: float) -> dict[str, Any]:
+    return {"color": themed(style.colour), "dash": LINES[style.dashes], "width": width}
 
 
 def _every(run: RunFolder, name: str) -> list[Arrays]:

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from llpe import __version__
 from llpe.files import replacing
 from llpe.report import charts
-from llpe.report.palette import styles
+from llpe.report.palette import Style, styles
 from llpe.report.statistics import compare_runs, find_best
 from llpe.report.tables import MISSING, RunTable, label_runs, make_tables, percent
 from llpe.report.thirds import in_words, shares
@@ -72,6 +72,7 @@ def render(runs: Sequence[RunFolder], *, title: str, baseline: str | None = None
         "curve": int(np.clip(VALUES // max(1, sum(len(run.splits) for run in runs)), 20, CURVE)),
         "filters": int(np.clip(FILTERS // len(runs), 2, FILTER)),
     }
+    looks = styles(labels)  # the same on the whole page
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["embedded"] = _embedded
     return environment.from_string(_part("page.html")).render(
@@ -82,8 +83,8 @@ def render(runs: Sequence[RunFolder], *, title: str, baseline: str | None = None
         plotly=_plotly(),
         overview=[_overview(table) for table in tables] if len(groups) > 1 else [],
         remarks=[line for table in tables for line in table.remarks],
-        groups=[_group(members, baseline or "none", limits) for members in groups.values()],
-        colours={label: charts.themed(style.colour) for label, style in styles(labels).items()},
+        groups=[_group(members, baseline or "none", limits, looks) for members in groups.values()],
+        colours={label: charts.themed(style.colour) for label, style in looks.items()},
     )
 
 
@@ -97,7 +98,9 @@ def _overview(table: RunTable) -> dict[str, Any]:
     return {"title": f"{table.title}; the best of a column is bold", "header": table.header, "rows": rows}
 
 
-def _group(members: dict[str, RunFolder], baseline: str, limits: dict[str, int]) -> dict[str, Any]:
+def _group(
+    members: dict[str, RunFolder], baseline: str, limits: dict[str, int], looks: dict[str, Style]
+) -> dict[str, Any]:
     """One data set with one model, the best run first."""
     members = dict(sorted(members.items(), key=lambda each: -(each[1].mean or -1.0)))
     labels, runs = list(members), list(members.values())
@@ -119,9 +122,9 @@ def _group(members: dict[str, RunFolder], baseline: str, limits: dict[str, int])
         "runs": [_run(label, run) for label, run in members.items()],
         "badges": {best.place: "best"} | dict.fromkeys(best.level, "within noise of best") if best else {},
         "pictures": {label: chart for label, chart in pictures.items() if chart is not None},
-        "homophily": charts.homophily_chart(members),
-        "curves": charts.curves_charts(members, metric, limits["curve"]),
-        **_spectrum(members, limits["filters"]),
+        "homophily": charts.homophily_chart(members, looks),
+        "curves": charts.curves_charts(members, looks, metric, limits["curve"]),
+        **_spectrum(members, looks, limits["filters"]),
     }
 
 
@@ -145,7 +148,7 @@ def _run(label: str, run: RunFolder) -> dict[str, Any]:
     pace = float(np.mean(seconds)) if seconds else None
     failed = f" ({len(run.failed)} failed)" if run.failed else ""
     missing = "failed" if run.failed else "unfinished"
-    text = (run.path / "config.toml").read_text(encoding="utf-8")
+    text, place = (run.path / "config.toml").read_text(encoding="utf-8"), json.dumps(run.config["dataset"])
     report = max(run.reports, key=lambda report: report["val"], default={})
     facts = {"folder": run.path} | {key: report[key] for key in PROVENANCE if report.get(key) is not None}
     if "versions" in facts:
@@ -158,13 +161,11 @@ def _run(label: str, run: RunFolder) -> dict[str, Any]:
         "splits": (f"{len(run.reports)}{failed}", len(run.reports)),
         "seconds": (MISSING if pace is None else f"{pace:.1f}", pace),
         "facts": facts,
-        "config": text.replace(
-            json.dumps(run.config["dataset"]), json.dumps(run.dataset), 1
-        ),  # a file without its place
+        "config": text.replace(place, json.dumps(run.dataset), 1),
     }
 
 
-def _spectrum(members: dict[str, RunFolder], limit: int) -> dict[str, Any]:
+def _spectrum(members: dict[str, RunFolder], looks: dict[str, Style], limit: int) -> dict[str, Any]:
     """Where the eigenvalues, the labels and the filters of each run are: in words and in charts."""
     spectra = [arrays for run in members.values() if (arrays := run.arrays("spectrum")) is not None]
     if not spectra:
@@ -180,13 +181,12 @@ def _spectrum(members: dict[str, RunFolder], limit: int) -> dict[str, Any]:
     for label, each in filters.items():
         rows[f"filters: {label}"] = each.shares
         words.append(in_words(f"the filters of {label}", each.shares, rows["eigenvalues"]))
-    colours = {label: charts.themed(style.colour) for label, style in styles(members).items()}
     drawn = {}
     for label, each in filters.items():
         count, some = each.response.shape[1], min(limit, each.response.shape[1])
         all_of_them = "the filter" if count == 1 else f"the {count} filters"
         which = all_of_them if some == count else f"the {some} strongest of {count} filters"
-        drawn[label] = (which, charts.filters_chart(each, colours[label], spectrum, limit))
+        drawn[label] = (which, charts.filters_chart(each, looks[label].colour, spectrum, limit))
     return {"thirds": charts.thirds_chart(rows), "words": words, "filters": drawn}
 
 
