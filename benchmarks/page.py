@@ -5,10 +5,9 @@ from pathlib import Path
 
 from rows import Row, amount, duration
 
-from llpe.report.colours import FAINT, INK, SERIES
-from llpe.report.figures import new_figure, plain_axes
+from llpe.report.figures import new_figure, plain_axes, plain_log_ticks, plain_number
 from llpe.report.marks import fill, fill_file
-from llpe.report.ticks import plain_log_ticks, plain_number
+from llpe.report.palette import FAINT, INK, SERIES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, FIGURE, README = DOCS / "scale.md", DOCS / "scale.png", DOCS.parent / "README.md"

@@ -11,8 +11,8 @@ import numpy as np
 
 from llpe import LLPE, full_spectrum
 from llpe.data import sbm
-from llpe.report.colours import ENCODINGS, SERIES
 from llpe.report.figures import new_figure, plain_axes, save_figure
+from llpe.report.palette import SERIES, styles
 
 DOCS = Path(__file__).parent
 BINS, GRID = np.linspace(0, 2, 33), np.linspace(0, 2, 500)
@@ -27,7 +27,13 @@ def draw(ax: Any, encoding: LLPE, values: np.ndarray, labels: np.ndarray) -> Non
         height, _ = np.histogram(values, BINS, weights=weights)
         ax.stairs(height / height.max(), BINS, label=name, **look)
     gain = encoding.response(GRID).detach().square().sum(dim=1).numpy()
-    ax.plot(GRID, gain / gain.max(), color=ENCODINGS["llpe"], linewidth=2.5, label="energy of the learned filters")
+    ax.plot(
+        GRID,
+        gain / gain.max(),
+        color=styles(["llpe"])["llpe"].colour,
+        linewidth=2.5,
+        label="energy of the learned filters",
+    )
     plain_axes(ax)
     ax.set(xlabel="eigenvalue λ of the Laplacian", xlim=(0, 2), xticks=np.arange(0, 2.5, 0.5), yticks=[])
 

@@ -18,8 +18,8 @@ import torch.nn.functional as F
 from llpe import LLPE, Graph
 from llpe.data import load_graph, scaled_features
 from llpe.laplacian import normalised_adjacency
-from llpe.report.colours import SERIES
 from llpe.report.figures import new_figure, plain_axes, save_figure
+from llpe.report.palette import SERIES
 
 FORMS: dict[str, dict[str, Any]] = {
     "plain formula: one signal": {"size": 1.0, "start": "uniform", "order": 64},

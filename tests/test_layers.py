@@ -12,7 +12,7 @@ import llpe
 ROOT = Path(llpe.__file__).parent
 LAYERS = """
     checks extra storage inputs graph homophily data spmm laplacian chebyshev cache walks eigensolvers probes spectrum
-    summary functional encodings transforms graphgym models lab experiments report paper cli
+    summary functional encodings transforms graphgym models runs lab experiments report paper cli
 """
 
 

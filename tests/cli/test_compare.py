@@ -6,7 +6,7 @@ import pytest
 from llpe.cli.compare import SPLITS
 from llpe.data import sbm
 from llpe.lab.quick import USUAL, demo_configs, quick_configs
-from llpe.report.verdict import enough_splits
+from llpe.report.statistics import enough_splits
 
 QUICK = ["epochs=4", "--workers", 1]
 

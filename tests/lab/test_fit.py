@@ -19,6 +19,7 @@ from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
 from llpe.lab import ConfigError, RunFolder, fit, load_encoding, predict, resolve, run
 from llpe.lab import engine as engine_module
 from llpe.lab import train as train_module
+from llpe.lab.traces import load_classifier
 from llpe.lab.train import make_task, prepared, score, train_split
 
 QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
@@ -253,12 +254,12 @@ def test_a_trained_run_can_be_loaded_and_used(tmp_path):
     dataset = load_graph("sbm:n=120")
     result = run(dataset, config_of(), root=tmp_path)
     folder = RunFolder.read(result.run)
-    model = folder.load_classifier()
-    data = prepared(dataset.data, model.encoding, features=folder.config.training.features)
+    model = load_classifier(folder)
+    data = prepared(dataset.data, model.encoding, features=folder.config["training"]["features"])
     assert torch.allclose(predict(model, data), result.probabilities, atol=1e-6)
     assert torch.equal(load_encoding(result.run).theta, result.encoding.theta)
     with pytest.raises(ValueError, match="`split` must be a finished split"):
-        folder.load_classifier(7)
+        load_classifier(folder, 7)
     with pytest.raises(ValueError, match=r"`run` must be a run folder with a config.toml"):
         RunFolder.read(tmp_path)
 
@@ -269,7 +270,7 @@ def test_a_run_without_a_finished_split_cannot_be_loaded(tmp_path):
     with folder.locked():
         pass
     with pytest.raises(ValueError, match="must have a finished split, got none"):
-        folder.load_classifier()
+        load_classifier(folder)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
@@ -356,7 +357,7 @@ def test_a_folder_in_use_is_refused(tmp_path, monkeypatch):
     folder.path.mkdir(parents=True)
     held = FileLock(folder.path / ".lock", is_singleton=False)
     with held:
-        monkeypatch.setattr("llpe.lab.runs.FileLock", lambda path, timeout: FileLock(path, timeout=0.1))
+        monkeypatch.setattr("llpe.runs.FileLock", lambda path, timeout: FileLock(path, timeout=0.1))
         with pytest.raises(RuntimeError, match="is being trained by another process"), folder.locked():
             pass
 

@@ -10,7 +10,7 @@ from llpe.encodings import ENCODINGS
 from llpe.lab import ConfigError, SearchConfig, search, take_search
 from llpe.lab.search import _Hunt
 from llpe.lab.spaces import PRESETS, assignments, space_of
-from llpe.report.collect import load_runs
+from llpe.runs import load_runs
 
 MODULE = import_module("llpe.lab.search")  # the package has a function of that name
 SPEC = "sbm:n=120,homophily=1"

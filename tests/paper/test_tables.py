@@ -10,11 +10,11 @@ from llpe.lab import resolve, search
 from llpe.lab.config import assign
 from llpe.lab.spaces import assignments
 from llpe.paper import Context, find_study, tables
+from llpe.paper.experiments import experiments_page
 from llpe.paper.published import Cell
+from llpe.paper.results import Result, read_results
 from llpe.paper.tables import BLOCKS, FIXED, LLPE, Block, cells_of, plan_of
-from llpe.report.collect import load_runs
-from llpe.report.experiments import experiments_page
-from llpe.report.results import Result, read_results
+from llpe.runs import load_runs
 
 GRAPH = "sbm:n=100,homophily=1"
 

@@ -1,26 +1,40 @@
-"""Promises of figures: they are written, whole, the same each time, and show what they were given."""
+"""Promises of figures: the same each time, where the numbers are, in colours that all readers can tell apart."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from llpe.encodings import ENCODINGS as REGISTERED
 from llpe.report import figures
-from llpe.report.figures import Bar, accuracy_bars, density_plot
-from llpe.storage import replacing
+from llpe.report.figures import Bar, accuracy_bars, density_plot, save_figure
+from llpe.report.palette import DASHES, ENCODINGS, LINES, MARKERS, SYMBOLS, styles
+from llpe.report.plots import Cloud, Interval, Point, interval_plot, line_plot, scatter_plot
 
 BARS = [
-    Bar(group, encoding, mean, std)
-    for group, encoding, mean, std in (
-        ("homophily 0", "none", 0.65, 0.01),
-        ("homophily 0", "llpe", 0.97, 0.01),
-        ("homophily 1", "none", 0.65, None),
-        ("homophily 1", "llpe", 0.98, 0.0),
-    )
+    Bar("homophily 0", "none", 0.65, 0.01),
+    Bar("homophily 0", "llpe", 0.97, 0.01),
+    Bar("homophily 1", "none", 0.65, None),
+    Bar("homophily 1", "llpe", 0.98, 0.0),
 ]
+POINTS = [
+    Point(series, x, y, error, panel)
+    for panel in ("two blocks", "five blocks")
+    for series, error in (("none", None), ("llpe", 2.0))
+    for x, y in ((1.0, 90.0), (0.0, 60.0), (0.5, 70.0))
+]
+# Machado, Oliveira and Fernandes (2009): how linear RGB is seen without red or green cones.
+SIGHT = {
+    "all cones": np.eye(3),
+    "no red": np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]),
+    "no green": np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]),
+}
+TO_LMS = np.array([[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]])
+TO_LAB = np.array([[0.2105, 0.7936, -0.0041], [1.9780, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]])
 
 
 @pytest.fixture
@@ -32,23 +46,27 @@ def drawn(monkeypatch):
     return kept
 
 
+def legend_of(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
 def test_bars_stand_where_the_numbers_are(tmp_path, drawn):
-    assert accuracy_bars(BARS, tmp_path / "a.png", chance=0.5, title="T") == [tmp_path / "a.png"]
+    assert accuracy_bars(BARS, tmp_path / "a.png", chance=0.5, title="T") == tmp_path / "a.png"
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     (ax,) = drawn[0].axes
     assert [patch.get_height() for patch in ax.patches] == [65.0, 65.0, 97.0, 98.0]  # encoding by encoding
     assert [label.get_text() for label in ax.get_xticklabels()] == ["homophily 0", "homophily 1"]
     assert sorted(text.get_text() for text in ax.texts) == ["65", "65", "97", "98", "chance"]
-    assert [text.get_text() for text in drawn[0].legends[0].get_texts()] == ["none", "llpe"]
+    assert legend_of(drawn[0]) == ["none", "llpe"]
     assert len(ax.containers) - 2 == 3, "error bars where there is a deviation"
 
 
 def test_bars_do_not_overlap_and_each_has_its_colour(tmp_path, drawn):
-    many = [Bar(group, f"e{i}", 0.5) for group in "ab" for i in range(10)]
-    accuracy_bars(many, tmp_path / "a.svg")
-    spans = sorted((patch.get_x(), patch.get_x() + patch.get_width()) for patch in drawn[0].axes[0].patches)
-    assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))
-    assert len({patch.get_facecolor() for patch in drawn[0].axes[0].patches}) == 10
+    accuracy_bars([Bar(group, f"e{i}", 0.5) for group in "ab" for i in range(10)], tmp_path / "a.svg")
+    patches = drawn[0].axes[0].patches
+    spans = sorted((patch.get_x(), patch.get_x() + patch.get_width()) for patch in patches)
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+    assert len({patch.get_facecolor() for patch in patches}) == 10
 
 
 def test_panels_stand_side_by_side_and_may_lack_a_bar(tmp_path, drawn):
@@ -56,21 +74,13 @@ def test_panels_stand_side_by_side_and_may_lack_a_bar(tmp_path, drawn):
     accuracy_bars(two, tmp_path / "a.png")
     assert [ax.get_title() for ax in drawn[0].axes] == ["mlp", "gt"]
     assert [len(ax.patches) for ax in drawn[0].axes] == [1, 2]
-    assert [text.get_text() for text in drawn[0].legends[0].get_texts()] == ["llpe", "none"]
-
-
-def test_a_pdf_beside_it_if_asked(tmp_path):
-    assert accuracy_bars(BARS, tmp_path / "a.png", pdf=True) == [tmp_path / "a.png", tmp_path / "a.pdf"]
-    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
-    assert accuracy_bars(BARS, tmp_path / "b.pdf", pdf=True) == [tmp_path / "b.pdf"]
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.pdf", "a.png", "b.pdf"]
+    assert legend_of(drawn[0]) == ["llpe", "none"]
 
 
 @pytest.mark.parametrize("suffix", ["png", "pdf"])
 def test_the_same_figure_gives_the_same_bytes(tmp_path, suffix):
-    for name in "ab":
-        accuracy_bars(BARS, tmp_path / f"{name}.{suffix}", chance=0.5)
-    assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
+    one, two = (accuracy_bars(BARS, tmp_path / f"{name}.{suffix}", chance=0.5).read_bytes() for name in "ab")
+    assert one == two
 
 
 def test_density_shows_the_share_of_each_third(tmp_path, drawn):
@@ -82,28 +92,119 @@ def test_density_shows_the_share_of_each_third(tmp_path, drawn):
     density_plot(np.zeros(3), tmp_path / "zero.png")
 
 
-def test_figures_refuse_in_words(tmp_path):
-    with pytest.raises(ValueError, match=r"`path` must end in one of \.png, \.pdf, \.svg, got .*a\.gif"):
-        accuracy_bars(BARS, tmp_path / "a.gif")
-    with pytest.raises(ValueError, match="`path` must end in"):
-        density_plot([1.0] * 3, tmp_path / "a")
-    with pytest.raises(ValueError, match="`rows` must hold at least one bar"):
-        accuracy_bars([], tmp_path / "a.png")
-    for bad in ([], [1.0, 2.0], np.ones((3, 3))):
-        with pytest.raises(ValueError, match="`shares` must be one row of a multiple of 3 bins"):
-            density_plot(bad, tmp_path / "a.png")
+@pytest.mark.parametrize(
+    ("draw", "says"),
+    [
+        (lambda folder: accuracy_bars(BARS, folder / "a.gif"), r"`path` must end in one of \.png, \.pdf, \.svg, got"),
+        (lambda folder: density_plot([1.0] * 3, folder / "a"), "`path` must end in"),
+        (lambda folder: density_plot([], folder / "a.png"), "`shares` must be one row of a multiple of 3 bins"),
+        (lambda folder: density_plot([1.0, 2.0], folder / "a.png"), "`shares` must be one row of a multiple of 3 bins"),
+        (lambda folder: density_plot(np.ones((3, 3)), folder / "a.png"), "`shares` must be one row"),
+        (lambda folder: accuracy_bars([], folder / "a.png"), "must have something to show, got nothing"),
+        (lambda _: line_plot([], xlabel="", ylabel=""), "must have something to show, got nothing"),
+        (lambda _: interval_plot([], xlabel="", ylabel=""), "must have something to show, got nothing"),
+        (lambda _: scatter_plot([], class_names=[]), "must have something to show, got nothing"),
+    ],
+)
+def test_figures_refuse_in_words(tmp_path, draw, says):
+    with pytest.raises(ValueError, match=says):
+        draw(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_failed_write_keeps_what_was_there(tmp_path):
-    path = tmp_path / "a.png"
-    path.write_text("old")
+def test_lines_go_from_left_to_right_through_the_numbers():
+    figure = line_plot(POINTS, xlabel="x", ylabel="y", chance={"two blocks": 50.0}, strong=["llpe"])
+    assert [ax.get_title() for ax in figure.axes] == ["two blocks", "five blocks"]
+    for ax in figure.axes:
+        none, llpe = (line for line in ax.lines if line.get_linestyle() != "None" and len(line.get_xdata()) == 3)
+        assert list(none.get_ydata()) == list(llpe.get_ydata()) == [60.0, 70.0, 90.0]
+        assert np.allclose(none.get_xdata(), [0, 0.5, 1], atol=0.02)
+        assert not np.allclose(none.get_xdata(), llpe.get_xdata()), "error bars stand beside each other"
+        assert llpe.get_linewidth() > none.get_linewidth()
+        assert len(ax.containers) == 1, "error bars where there is a deviation"
+    assert [text.get_text() for text in figure.axes[0].texts] == ["chance"]
+    assert not figure.axes[1].texts
+    assert legend_of(figure) == ["none", "llpe"]
 
-    def write():
-        with replacing(path) as partial:
-            partial.write_text("half")
-            raise OSError("full")
 
-    with pytest.raises(OSError, match="full"):
-        write()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
+def test_axes_can_be_logarithmic_and_error_bars_stand_beside_each_other_there_too():
+    points = [Point(name, x, x) for name in ("a", "b") for x in (10.0, 1000.0)]
+    (ax,) = line_plot(points, xlabel="n", ylabel="s", log="xy", ylim=(0.1, 100)).axes
+    assert (ax.get_xscale(), ax.get_yscale(), ax.get_ylim()) == ("log", "log", (0.1, 100))
+    left, right = (np.asarray(line.get_xdata()) for line in ax.lines)
+    assert np.allclose(left * right, [10.0**2, 1000.0**2]), "as far to the left as to the right"
+    assert np.allclose(right / left, right[0] / left[0])
+    assert 1 < right[0] / left[0] < 1.1
+
+
+def test_intervals_of_a_group_stand_beside_each_other():
+    given = [Interval(s, g, 50.0, 40.0, 70.0, "cora") for g in ("low", "high") for s in ("none", "llpe")]
+    (ax,) = interval_plot(given, xlabel="x", ylabel="y", strong=["llpe"]).axes
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["low", "high"]
+    places = sorted(x for container in ax.containers for x in container.lines[0].get_xdata())
+    assert np.allclose(places, [-0.18, 0.18, 0.82, 1.18])
+    ends = ax.containers[0].lines[2][0].get_segments()[0][:, 1]
+    assert list(ends) == [40.0, 70.0]
+
+
+def test_clouds_have_the_colour_of_their_class(tmp_path):
+    cloud = Cloud("p", np.arange(6.0).reshape(3, 2), np.array([0, 1, 1]), "u₂", "u₃")
+    figure = scatter_plot([cloud], class_names=["a", "b"])
+    points = figure.axes[0].collections[0]
+    colours = {tuple(xy): tuple(c) for xy, c in zip(points.get_offsets(), points.get_facecolors(), strict=True)}
+    assert len(colours) == 3
+    assert colours[2.0, 3.0] == colours[4.0, 5.0] != colours[0.0, 1.0]
+    save_figure(figure, tmp_path / "a.pdf")
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+
+
+def seen(colour: str, sight: np.ndarray) -> np.ndarray:
+    """In Oklab, lightness 0 … 100: equal distances look equally far apart."""
+    part = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    return 100 * TO_LAB @ np.cbrt(TO_LMS @ np.clip(sight @ linear, 0, 1))
+
+
+def test_every_encoding_has_a_colour_and_no_two_look_the_same_to_any_reader():
+    assert not set(REGISTERED) - set(ENCODINGS)
+    found = styles(ENCODINGS)
+    assert len({(style.marker, style.dashes) for style in found.values()}) == len(ENCODINGS)
+    for first, second in combinations(ENCODINGS, 2):
+        apart = {
+            kind: np.linalg.norm(seen(ENCODINGS[first], sight) - seen(ENCODINGS[second], sight))
+            for kind, sight in SIGHT.items()
+        }
+        assert apart["all cones"] > 10, (first, second)
+        if min(apart.values()) < 8:
+            assert found[first].marker != found[second].marker, (first, second)
+
+
+def test_an_encoding_looks_the_same_in_any_company():
+    alone = {name: styles([name])[name] for name in ENCODINGS}
+    assert styles([*reversed(ENCODINGS), "mine", "llpe (order=8)"]).items() >= alone.items()
+    assert (len(MARKERS), len(DASHES)) == (len(SYMBOLS), len(LINES)), "on the page as in print"
+
+
+def test_variants_share_the_colour_of_their_encoding_in_other_tones():
+    names = ["llpe (order=8)", "llpe (order=16)", "llpe (order=32)", "llpe-ends, k = 4"]
+    found = styles(names)
+    assert list(found) == names
+    assert found["llpe (order=16)"].colour == ENCODINGS["llpe"], "the first by name, where llpe itself is not there"
+    assert found["llpe-ends, k = 4"].colour == ENCODINGS["llpe-ends"]
+    assert len({style.colour for style in found.values()}) == 4
+
+
+def test_unknown_names_keep_their_style_and_never_share_one():
+    many = [f"mine {index}" for index in range(40)]
+    assert len(set(styles(many).values())) == 40
+    assert styles(many) == styles(reversed(many))
+    assert styles(["mine", "none"])["mine"] == styles(["mine", "llpe"])["mine"]
+
+
+def test_lines_and_bars_take_the_same_colours(tmp_path, drawn):
+    names = ["none", "lpe-flk", "rwse", "llpe"]
+    expected = [ENCODINGS[name].lower() for name in names]
+    (ax,) = line_plot([Point(name, x, x) for name in names for x in (0.0, 1.0)], xlabel="x", ylabel="y").axes
+    assert [line.get_color().lower() for line in ax.lines] == expected
+    accuracy_bars([Bar("a", name, 0.5) for name in names], tmp_path / "a.png")
+    assert [to_hex(patch.get_facecolor()) for patch in drawn[0].legends[0].get_patches()] == expected

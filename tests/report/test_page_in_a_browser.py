@@ -7,31 +7,31 @@ from typing import Any
 
 import pytest
 
-from llpe.report.collect import load_runs
 from llpe.report.page import write_page
+from llpe.runs import load_runs
 
 
 @pytest.fixture
 def page_file(make_run, add_traces, tmp_path: Path) -> Path:
     for name, scores in (("llpe", [0.9] * 6), ("none", [0.7] * 6), ("rwse", [0.8] * 5)):
-        add_traces(make_run("texas", name, scores=scores))
+        add_traces(make_run("texas", name, scores=scores), filters=12 if name == "llpe" else 5)
     return write_page(load_runs([tmp_path]), tmp_path / "report.html")
 
 
 @pytest.fixture
 def visit(browser, page_file):
-    """Opens the page; in the end, nothing may have gone wrong and nothing may have been asked of a network."""
+    """Opens a page; in the end, nothing may have gone wrong and nothing may have been asked of a network."""
     complaints: list[str] = []
     contexts = []
 
-    def go(**options: Any) -> Any:
+    def go(file: Path = page_file, **options: Any) -> Any:
         context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: request.url.startswith("file:") or complaints.append(request.url[:80]))
-        page.goto(page_file.as_uri())
+        page.goto(file.as_uri())
         page.wait_for_selector("html[data-ready]", timeout=60_000)
         return page
 
@@ -84,7 +84,7 @@ def test_on_a_phone_every_figure_is_drawn_and_nothing_is_wider_than_the_screen(v
     drawn = page.eval_on_selector_all(
         ".plot", "places => places.map(place => place.querySelector('.main-svg') !== null)"
     )
-    assert drawn == [True] * 9  # thirds, 3 × filters, 3 × pictures, homophily, curves
+    assert drawn == [True] * 10  # thirds, 3 × filters, 3 × pictures, homophily, 2 × curves
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     right = "places => Math.max(...places.map(place => place.querySelector('svg').getBoundingClientRect().right))"
     assert page.eval_on_selector_all(".plot", right) <= 390
@@ -93,55 +93,39 @@ def test_on_a_phone_every_figure_is_drawn_and_nothing_is_wider_than_the_screen(v
     page.click("#theme")
     assert page.evaluate(colour) == "rgb(255, 255, 255)"
     assert page.inner_text("#theme") == "dark colours"
-    assert page.evaluate("document.querySelector('.plot').layout.font.color") == "#1b1f24"
+    assert page.evaluate("document.querySelector('.plot')._fullLayout.font.color") == "#1b1f24"
+    assert "var(" not in page.evaluate("[...document.querySelectorAll('.plot svg')].map(each => each.outerHTML).join()")
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_wide_tables_scroll_inside_the_page(browser, make_run, tmp_path, width):
+def test_wide_tables_scroll_inside_the_page(visit, make_run, tmp_path, width):
     for dataset in [f"{name}-{number}" for name in ("cornell", "preferential:n=2000,m=5") for number in range(8)]:
-        for order in (8, 16):
-            make_run(dataset, "llpe", name=f"order-{order}", encoding__order=order, training__weight_decay=order / 1e5)
-        make_run(dataset, "none")
-    file = write_page(load_runs([tmp_path]), tmp_path / "report.html")
-    page = browser.new_page(viewport={"width": width, "height": 800})
-    page.goto(file.as_uri())
-    page.wait_for_selector("html[data-ready]", timeout=60_000)
+        for size in (8, 16):
+            make_run(dataset, "llpe", name=f"order-{size}", root="wide", encoding__order=size)
+        make_run(dataset, "none", root="wide")
+    file = write_page(load_runs([tmp_path / "wide"]), tmp_path / "wide.html")
+    page = visit(file, viewport={"width": width, "height": 800})
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
     inner, outer = page.eval_on_selector(".scroll", "place => [place.scrollWidth, place.clientWidth]")
     assert inner > outer, "the table is wider than the page, so that there is something to scroll"
-    page.close()
-
-
-def test_of_many_filters_a_few_are_in_colour(browser, make_run, add_traces, tmp_path):
-    for name, filters in (("llpe", 12), ("llpe-probes", 5)):
-        add_traces(make_run("texas", name), filters=filters)
-    file = write_page(load_runs([tmp_path]), tmp_path / "report.html")
-    page = browser.new_page()
-    page.goto(file.as_uri())
-    page.wait_for_selector("html[data-ready]", timeout=60_000)
-    draw_everything(page)
-    named = "places => places.map(place => place.data.map(trace => trace.name))"
-    few, many = sorted(page.eval_on_selector_all('.plot[data-kind="filters"]', named), key=len)
-    assert few == ["density of eigenvalues", *["filters"] * 5, "root mean square of all"]
-    assert many[1:-1] == ["other filters"] * 8 + ["the 4 strongest filters"] * 4
-    page.close()
 
 
 def test_figures_answer(visit):
     page = visit(color_scheme="light")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     page.locator('.plot[data-kind="homophily"]').scroll_into_view_if_needed()
     page.wait_for_selector('.plot[data-kind="homophily"] .points path')
     page.locator('.plot[data-kind="homophily"] .points path').last.hover(force=True)
     page.wait_for_selector(".hovertext")
     assert "% of 48 nodes" in page.locator(".hovertext").first.text_content()
     draw_everything(page)
-    place = page.locator('.plot[data-kind="picture"][data-run="1"]')
+    named = "places => places.map(place => place.data.map(trace => trace.name))"
+    many, few, _ = page.eval_on_selector_all('.plot[data-kind="filters"]', named)
+    assert many[1:-1] == ["other filters"] * 8 + ["the 4 strongest filters"] * 4, "of many a few are in colour"
+    assert few == ["density of eigenvalues", *["filters"] * 5, "root mean square of all"]
+    place = page.locator('.plot[data-kind="picture"]').nth(1)
     assert place.is_visible()
-    page.uncheck('input[data-picture="1"]')
+    page.locator(".grid summary").nth(1).click()
     assert not place.is_visible()
-    page.select_option("select.curves", "loss")
-    assert page.evaluate("document.querySelector('[data-kind=curves]').layout.yaxis.title.text") == "training loss"
 
 
 def test_without_scripts_the_tables_are_there(browser, page_file):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +14,9 @@ from llpe.cli import options as opt
 from llpe.cli.app import app
 
 if TYPE_CHECKING:
-    from llpe.report.table import Table
+    from llpe.report.tables import Table
 
-SPLITS = 8  # the fewest with which the best of six can be told from the others, see llpe.report.verdict
+SPLITS = 8  # the fewest with which the best of six can be told from the others, see llpe.report.statistics
 
 
 @app.command()
@@ -45,10 +46,10 @@ def compare(
     opt.check_file("output", out, opt.PAGES)
     from llpe.cli.train import note_scaling, train_with_progress
     from llpe.lab.quick import quick_configs
-    from llpe.report.collect import load_runs
     from llpe.report.page import write_page
-    from llpe.report.table import label_runs, make_tables
-    from llpe.report.verdict import judge, reach
+    from llpe.report.statistics import find_best, reach
+    from llpe.report.tables import label_runs, make_tables
+    from llpe.runs import load_runs
 
     dataset = opt.open_graph(graph, data_root)
     kind, count = "random", SPLITS if splits is None else splits
@@ -63,8 +64,8 @@ def compare(
         console.note(words)
     note_scaling(dataset, configs[0])
     found = load_runs([train_with_progress(dataset, config, runs, workers).run or "" for config in configs])
-    verdict = judge(found, label_runs(found))
-    answer = verdict.sentence if verdict else "There is only one run, and nothing to compare it with."
+    best = find_best(found, label_runs(found))
+    answer = best.sentence if best else "There is only one run, and nothing to compare it with."
     limits = reach(count, len(found) - 1)
     tables = make_tables(found)
     write_page(found, out, title=f"Which encoding for {dataset.name}?")
@@ -96,9 +97,9 @@ def demo(
     """
     from llpe.cli.train import train_with_progress
     from llpe.lab.quick import demo_configs
-    from llpe.report.collect import load_runs
     from llpe.report.figures import Bar, accuracy_bars
-    from llpe.report.table import make_tables
+    from llpe.report.tables import make_tables
+    from llpe.runs import load_runs
 
     configs = demo_configs(models=("mlp", "gt") if full else ("mlp",), splits=splits)
     fits = [train_with_progress(opt.open_graph(config.dataset), config, runs, workers) for config in configs]
@@ -107,7 +108,7 @@ def demo(
     homophily = [f"homophily {run.dataset.rpartition('homophily=')[2]}" for run in found]
     pairs = zip(homophily, found, strict=True)
     bars = [Bar(group, run.encoding, run.mean or 0.0, run.std, panel=run.model) for group, run in pairs]
-    figure = accuracy_bars(bars, runs / "demo.png", chance=0.5, title="Two blocks, 2000 nodes, degree 10")[0]
+    figure = accuracy_bars(bars, runs / "demo.png", chance=0.5, title="Two blocks, 2000 nodes, degree 10")
     if json:
         console.write_json({"tables": [each.as_dict() for each in tables], "figure": str(figure)})
     else:
@@ -134,22 +135,27 @@ def table(
       llpe table runs --format csv > table.csv
       llpe table results/table-small.csv --format markdown
     """
-    from llpe.report.collect import load_runs
-    from llpe.report.render import RENDERERS
-    from llpe.report.table import make_tables
+    from llpe.paper.results import as_csv, beside_the_paper, read_results
+    from llpe.paper.results import tables as result_tables
+    from llpe.report.tables import csv_text, make_tables
+    from llpe.runs import load_runs
 
-    opt.check_choice("format", format, ("text", "json", *RENDERERS))
-    format = "json" if json else format
-    if all(path.suffix == ".csv" for path in runs):
-        _show_results(runs, format)
-        return
-    tables = make_tables(load_runs(runs))
-    if format == "json":
-        console.write_json([each.as_dict() for each in tables])
+    opt.check_choice("format", format, ("text", "json", "markdown", "latex", "csv"))
+    if all(path.suffix == ".csv" for path in runs):  # published results, as `llpe reproduce` wrote them
+        found = [result for path in runs for result in read_results(path)]
+        tables: Sequence[Table] = [*result_tables(found), *beside_the_paper(found)]
+        document, numbers = [asdict(result) for result in found], as_csv(found).rstrip("\n")
+    else:
+        tables = made = make_tables(load_runs(runs))
+        document, numbers = [each.as_dict() for each in made], csv_text(made)
+    if json or format == "json":
+        console.write_json(document)
+    elif format == "csv":
+        console.write(numbers)
     elif format == "text":
         _show_tables(tables)
     else:
-        console.write(RENDERERS[format](tables))
+        console.write("\n\n".join(each.markdown() if format == "markdown" else each.latex() for each in tables))
 
 
 @app.command()
@@ -172,8 +178,8 @@ def report(
       llpe report runs/cora runs/texas -o report.html --baseline lpe-fk
     """
     opt.check_file("output", out, opt.PAGES)
-    from llpe.report.collect import load_runs
     from llpe.report.page import write_page
+    from llpe.runs import load_runs
 
     found = load_runs(runs)
     write_page(found, out, title=title, baseline=baseline)
@@ -185,26 +191,9 @@ def report(
         console.write(f"wrote {out} ({console.size(size)}), {count}; open it in a browser")
 
 
-def _show_tables(tables: list[Table]) -> None:
+def _show_tables(tables: Sequence[Table]) -> None:
     for number, each in enumerate(tables):
-        console.table(*each.as_text(), title="\n" * bool(number) + each.title, bold=each.best())
+        rows, bold = each.plain()
+        console.table(each.header, rows, title="\n" * bool(number) + each.title, bold=bold)
         for line in each.remarks:
             console.write(line)
-
-
-def _show_results(paths: list[Path], format: str) -> None:
-    """Published results, as `llpe reproduce` wrote them."""
-    from llpe.report.results import as_csv, beside_the_paper, read_results, tables
-
-    found = [result for path in paths for result in read_results(path)]
-    grids = [*tables(found), *beside_the_paper(found)]
-    if format == "json":
-        console.write_json([asdict(result) for result in found])
-    elif format == "csv":
-        console.write(as_csv(found).rstrip("\n"))
-    elif format == "text":
-        for number, grid in enumerate(grids):
-            rows, bold = grid.plain()
-            console.table(grid.header, rows, title="\n" * bool(number) + grid.title, bold=bold)
-    else:
-        console.write("\n\n".join(grid.markdown() if format == "markdown" else grid.latex() for grid in grids))

@@ -118,7 +118,7 @@ def search(
             console.note("finished trials are kept. The same command resumes the search.")
             raise
         progress.finish(name, f"best mean val {found.val:.4f}")
-    _show_search(found, graph.metric, [report["test"] for report in RunFolder(found.run, found.config).reports()], json)
+    _show_search(found, graph.metric, list(RunFolder.read(found.run).scores), json)
 
 
 @app.command()

@@ -14,9 +14,10 @@ require_lab("`llpe.experiments`")
 from llpe.lab.config import Config, ConfigError, assign, load_config, resolve
 from llpe.lab.engine import EngineError
 from llpe.lab.fit import Fit, fit, run
-from llpe.lab.runs import RunFolder, load_encoding
 from llpe.lab.search import Found, SearchConfig, search, take_search
+from llpe.lab.traces import load_encoding
 from llpe.lab.train import Outcome, Progress, predict
+from llpe.runs import RunFolder
 
 __all__ = [
     "Config",

@@ -16,9 +16,10 @@ from llpe.data import NodeDataset, Split, make_splits
 from llpe.encodings import Encoding
 from llpe.lab.config import Config, ConfigError, assign, resolve
 from llpe.lab.engine import plan, run_splits
-from llpe.lab.runs import RunFolder
+from llpe.lab.traces import finish_split, load_classifier, write_config, write_spectrum
 from llpe.lab.train import Outcome, Progress, Task, make_task, predict, train_split
 from llpe.models import Classifier
+from llpe.runs import RunFolder
 
 Tell = Callable[[Progress], None]
 
@@ -196,10 +197,11 @@ def train_in(
     :func:`~llpe.lab.train.train_split`.
     """
     wanted = list(range(len(splits)) if only is None else only)
-    folder.write_spectrum(dataset.data)
+    write_config(folder)
+    write_spectrum(folder, dataset.data)
     reports = {index: folder.report(index) for index in wanted}
     old = [_outcome(report) for report in reports.values() if report is not None]
-    job = partial(_train, task, splits, folder.config, build, pause)
+    job = partial(_train, task, splits, Config.model_validate(folder.config), build, pause)
     keep = partial(_train_and_keep, job, folder, splits, dataset)
     pending = [index for index in wanted if reports[index] is None]
     new = _tell(run_splits(keep, pending, plan(len(splits), workers), on_progress), on_outcome)
@@ -234,7 +236,7 @@ def _train_and_keep(
 ) -> Outcome:
     outcome = job(index, tell, checkpoint=folder.checkpoint(index))
     if outcome.status != "paused":
-        folder.finish(outcome, splits[index], dataset)
+        finish_split(folder, outcome, splits[index], dataset)
     return outcome
 
 
@@ -260,7 +262,7 @@ def _collect(
     if best.state is not None:
         model.load_state_dict(best.state)
     elif folder is not None:
-        model = folder.load_classifier(best.split)
+        model = load_classifier(folder, best.split)
     return Fit(outcomes, model.eval(), predict(model, task.data), task.data, folder.path if folder else None)
 
 

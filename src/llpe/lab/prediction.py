@@ -17,8 +17,10 @@ from llpe.data import NodeDataset, file_splits
 from llpe.data.dataset import PARTS
 from llpe.encodings import ENCODINGS
 from llpe.graph import Graph
-from llpe.lab.runs import RunFolder
+from llpe.lab.config import Config
+from llpe.lab.traces import load_classifier
 from llpe.lab.train import predict, prepared, score
+from llpe.runs import RunFolder
 from llpe.storage import replacing
 
 
@@ -59,7 +61,7 @@ def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = 
     """Classifies every node of a graph with the model of a run's split (default: the best on validation)."""
     folder = RunFolder.read(run)
     index = folder.best_split() if split is None else split
-    model = folder.load_classifier(index)
+    model = load_classifier(folder, index)
     report = folder.report(index) or {}
     if dataset.num_features != report["num_features"]:
         raise ValueError(
@@ -75,7 +77,7 @@ def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = 
             TransferWarning,
             stacklevel=2,
         )
-    data = prepared(dataset.data, model.encoding, features=folder.config.training.features)
+    data = prepared(dataset.data, model.encoding, features=Config.model_validate(folder.config).training.features)
     probabilities = predict(model, data)
     names, metric = _class_names(report["class_names"], report["num_classes"]), str(report["metric"])
     y = _as_classes(dataset, names)
@@ -100,7 +102,7 @@ def _as_classes(dataset: NodeDataset, names: tuple[str, ...]) -> Tensor | None:
 
 def _scored_nodes(folder: RunFolder, split: int, dataset: NodeDataset) -> dict[str, Tensor]:
     """The parts of the run's split if this is its graph, by content; else all labelled nodes."""
-    if dataset.fingerprint != folder.config.data:
+    if dataset.fingerprint != folder.config.get("data"):
         labelled = (dataset.data.y >= 0).nonzero().flatten()
         return {"labelled": labelled} if len(labelled) else {}
     file = folder.split(split) / "split.npz"

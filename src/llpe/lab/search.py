@@ -34,11 +34,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from llpe.data import NodeDataset, make_splits
 from llpe.lab.config import Config, ConfigError, assign, resolve
 from llpe.lab.fit import Tell, train_in
-from llpe.lab.runs import RunFolder
 from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.stratified import stratified
 from llpe.lab.train import Outcome, Task, make_task
 from llpe.lab.trials import Method, Trial, Trials
+from llpe.runs import RunFolder
 from llpe.storage import replacing
 
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
@@ -244,7 +244,7 @@ class _Hunt:
         """The first splits of a trial, to their end or, with ``pause``, for that many epochs; twice as many for those
         that still improve. What is done is not done again."""
         config = self.config(choice)
-        folder = RunFolder(self.path / "trials" / config.hash, config)
+        folder = RunFolder(self.path / "trials" / config.hash, config.model_dump())
         train = partial(train_in, folder, self.dataset, self.task(config), self.splits)
         with folder.locked():
             outcomes = train(only=range(splits), pause=pause, workers=self.workers, on_progress=self.tell)

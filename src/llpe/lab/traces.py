@@ -1,27 +1,48 @@
-"""What a split leaves behind for reports, besides scores: small arrays that can be read without torch.
+"""What a split leaves behind in its run folder: weights, a report, and small arrays that are read without torch.
 
-* ``curves``: the validation score at every judgement and the training loss at every step
+* ``curves``: the validation score after every epoch and the training loss of every step
 * ``predictions``: for each test node its local homophily and whether it was classified correctly
 * ``picture``: the learned encoding of up to 2000 nodes along its first two principal directions
+* ``filters``: the learned filters at ``GRID`` values of λ
 
 And, once for a run, where in the spectrum the labels are.
 """
 
 from __future__ import annotations
 
+import json
+import platform
+import subprocess
+from datetime import UTC, datetime
 from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch_geometric.data import Data
 
-from llpe.chebyshev import recurrence
+import llpe
+from llpe.chebyshev import density, recurrence
+from llpe.data import NodeDataset, Split
+from llpe.encodings import Encoding, FilteredEncoding
 from llpe.graph import Graph
 from llpe.homophily import local_homophily
+from llpe.lab.config import Config, ConfigError, differences, dump_toml, load_config, resolve
 from llpe.laplacian import normalised_adjacency
+from llpe.models import Classifier
+from llpe.probes import probe_features
+from llpe.runs import RunFolder
 from llpe.spmm import multiply, torch_csr
+from llpe.storage import replacing
 
+if TYPE_CHECKING:
+    from llpe.lab.train import Outcome
+
+GRID = 201  # points of λ at which filters are stored
 PICTURED = 2000  # nodes of a picture at most
 CLASSES = 16  # whose energy is found one by one
 
@@ -29,7 +50,7 @@ Traces = dict[str, dict[str, np.ndarray]]
 
 
 class Curves:
-    """Validation score and training loss by epoch; an epoch that is judged again after a resume is written again."""
+    """Validation score and training loss by epoch; an epoch that is evaluated again after a resume is written again."""
 
     def __init__(self, epochs: int) -> None:
         self.val = np.full(epochs + 1, np.nan)
@@ -80,6 +101,13 @@ def trace_predictions(data: Data, test: Tensor, logits: Tensor) -> dict[str, np.
     return {"homophily": homophily.numpy().astype(np.float32), "correct": correct.numpy()}
 
 
+def trace_filters(encoding: FilteredEncoding) -> dict[str, np.ndarray]:
+    """The learned filters, shape (``GRID``, filters)."""
+    lambdas = torch.linspace(0, 2, GRID)
+    with torch.no_grad():
+        return {"lambdas": lambdas.numpy(), "response": encoding.response(lambdas).numpy()}
+
+
 def pictured_nodes(num_nodes: int) -> Tensor:
     """Up to ``PICTURED`` nodes, always the same of as many, so that pictures of one graph show the same nodes."""
     if num_nodes <= PICTURED:
@@ -113,3 +141,82 @@ def picture(encoding: Tensor, y: Tensor) -> dict[str, np.ndarray]:
     points[:, :kept] = centred @ (directions * np.sign(peaks))[:, :kept]
     share[:kept] = values[:kept] / (values.sum() or 1.0)
     return {"points": points.astype(np.float32), "classes": y.numpy().astype(np.int32), "share": share}
+
+
+def write_config(folder: RunFolder) -> None:
+    """``config.toml``; a folder that holds another config is refused, naming the keys that differ."""
+    config, file = Config.model_validate(folder.config), folder.path / "config.toml"
+    if not file.exists():
+        with replacing(file) as partial:
+            partial.write_text(dump_toml(config))
+        return
+    found = resolve(load_config(file), find_dataset=False)
+    if found != config:
+        keys = differences(found, config)
+        raise ConfigError([f"{folder.path} holds another config; folder / asked for:", *keys])
+
+
+def write_spectrum(folder: RunFolder, data: Data) -> None:
+    """The spectral density of the graph and of its labels, for plots of the filters over them."""
+    file = folder.path / "spectrum.npz"
+    if not file.exists():
+        graph = Graph.from_data(data, warn=False)
+        _, moments = probe_features(graph, order=64, probes=8)
+        lambdas, weights = density(moments, GRID)
+        labels = density(label_moments(graph, data.y, moments.size), GRID)[1]
+        np.savez(file, lambdas=lambdas, weights=weights, labels=labels)
+
+
+def finish_split(folder: RunFolder, outcome: Outcome, split: Split, dataset: NodeDataset) -> None:
+    """Writes what a split leaves behind; its report last."""
+    path = folder.split(outcome.split)
+    path.mkdir(parents=True, exist_ok=True)
+    split.save(path / "split.npz", dataset.num_nodes)
+    if outcome.state is not None:
+        save_file({name: tensor.contiguous() for name, tensor in outcome.state.items()}, path / "model.safetensors")
+    for name, arrays in outcome.traces.items():
+        np.savez_compressed(path / f"{name}.npz", **arrays)  # type: ignore[arg-type]
+    report = {
+        **outcome.scores(),
+        "config": folder.config,
+        "num_nodes": dataset.num_nodes,
+        "num_features": dataset.num_features,
+        "num_classes": dataset.num_classes,
+        "class_names": list(dataset.class_names),
+        "notes": list(dataset.notes),
+        "data": dataset.fingerprint,
+        "graph": Graph.from_data(dataset.data, warn=False).fingerprint,
+        "split_fingerprint": split.fingerprint,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        **provenance(),
+    }
+    with replacing(path / "report.json") as partial:
+        partial.write_text(json.dumps(report, indent=1) + "\n")
+    folder.checkpoint(outcome.split).unlink(missing_ok=True)
+
+
+def load_classifier(folder: RunFolder, split: int | None = None) -> Classifier:
+    """The trained model of a split, by default the one with the best validation score."""
+    index = folder.best_split() if split is None else split
+    report = folder.report(index)
+    if report is None or report["status"] != "done":
+        raise ValueError(f"`split` must be a finished split of {folder.path}, got {index}.")
+    config = Config.model_validate(folder.config)
+    model = config.make_classifier(report["num_features"], report["num_classes"])
+    model.load_state_dict(load_file(folder.split(index) / "model.safetensors"))
+    return model.eval()
+
+
+def load_encoding(run: str | Path, split: int | None = None) -> Encoding:
+    """The trained encoding of a run folder."""
+    return load_classifier(RunFolder.read(run), split).encoding
+
+
+def provenance() -> dict[str, Any]:
+    """Versions, and the commit of the llpe checkout if it is one."""
+    names = ("torch", "torch_geometric", "numpy", "scipy")
+    own = {"llpe": llpe.__version__, "python": platform.python_version()}
+    git = ["git", "rev-parse", "HEAD"]
+    done = subprocess.run(git, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    commit = done.stdout.strip() if done.returncode == 0 else ""
+    return {"versions": own | {name: version(name) for name in names}, "commit": commit or None}

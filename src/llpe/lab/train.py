@@ -24,9 +24,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, Split, scaled_features, sparse_features
-from llpe.encodings import Encoding
+from llpe.encodings import Encoding, FilteredEncoding
 from llpe.lab.config import Config, TrainingConfig
-from llpe.lab.traces import Curves, Traces, picture, pictured_nodes, trace_predictions
+from llpe.lab.traces import Curves, Traces, picture, pictured_nodes, trace_filters, trace_predictions
 from llpe.lab.views import View, batch_of, batches, logits_of, look, rows_of
 from llpe.models import Classifier
 from llpe.storage import peak_memory, replacing
@@ -247,6 +247,8 @@ class _Run:
         parts = (self.split.train, self.split.val, self.split.test)
         train, val, test = (score(self.task.metric, logits[part], y[part]) for part in parts)
         self.traces["predictions"] = trace_predictions(self.task.data, self.split.test, logits)
+        if isinstance(self.model.encoding, FilteredEncoding):
+            self.traces["filters"] = trace_filters(self.model.encoding)
         if self.model.encoding.dim:
             rows = rows_of(self.task.data, pictured_nodes(len(y)))
             with torch.no_grad():

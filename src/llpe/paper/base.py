@@ -18,9 +18,9 @@ import pandas as pd
 from llpe.data import DownloadError, NodeDataset, load_graph
 from llpe.lab import resolve, run
 from llpe.lab.spaces import as_in_the_paper
-from llpe.report.collect import Run, load_run
 from llpe.report.figures import save_figure
-from llpe.report.grid import Grid
+from llpe.report.tables import Table
+from llpe.runs import RunFolder
 from llpe.storage import replacing
 
 if TYPE_CHECKING:
@@ -78,18 +78,18 @@ class Context:
             raise ValueError(f"{study} must have a graph, got no benchmark. Fetch one, or give its folder.")
         return out
 
-    def train(self, dataset: NodeDataset, raw: Mapping[str, Any]) -> Run:
+    def train(self, dataset: NodeDataset, raw: Mapping[str, Any]) -> RunFolder:
         """The run of one config on a loaded graph, resumed if it was started; no search."""
         fit = run(dataset, resolve(as_in_the_paper(raw)), root=self.runs, workers=self.workers)
         assert fit.run is not None
-        return load_run(fit.run)
+        return RunFolder.read(fit.run)
 
     def command(self, name: str) -> str:
         """What to type for the study of that name."""
         return f"llpe reproduce {name} --budget {self.budget}"
 
     def write(
-        self, name: str, rows: Sequence[Mapping[str, Any]], grids: Sequence[Grid], figures: Mapping[str, Figure]
+        self, name: str, rows: Sequence[Mapping[str, Any]], grids: Sequence[Table], figures: Mapping[str, Figure]
     ) -> list[Path]:
         """The numbers of a study, each row with the command that made it; its tables; its figures, PNG and PDF."""
         out = [

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from llpe.data import NodeDataset
-from llpe.lab import RunFolder
+from llpe.lab import load_encoding
 from llpe.paper.base import Context, Settings, config_of
-from llpe.report.grid import Grid, percent
 from llpe.report.plots import Cloud, scatter_plot
+from llpe.report.tables import Table, percent
 from llpe.spectrum import end_spectrum
 
 
@@ -36,7 +36,7 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
         (f"{where}, learned LLPE", unlike, learned, components),
     ]
     clouds = [Cloud(title, points, dataset.data.y.numpy(), *axes) for title, dataset, points, axes in planes]
-    grid = Grid(
+    grid = Table(
         "Share of the nodes that the best line through the plane tells apart, in %",
         ["plane", "share"],
         [[cloud.panel, percent(separated(cloud.points, cloud.classes))] for cloud in clouds],
@@ -62,7 +62,7 @@ def first_eigenvectors(dataset: NodeDataset) -> np.ndarray:
 def learned_encoding(context: Context, dataset: NodeDataset, settings: Settings) -> Tensor:
     """LLPE as it is after training, shape (num_nodes, dim)."""
     trained = context.train(dataset, config_of(settings, dataset.name, settings["encoding"]))
-    encoding = RunFolder.read(trained.path).load_classifier().encoding
+    encoding = load_encoding(trained.path)
     with torch.no_grad():
         return encoding(encoding.prepare(dataset.data))
 

@@ -20,9 +20,9 @@ from llpe.data import NodeDataset, make_splits
 from llpe.homophily import local_homophily
 from llpe.lab.prediction import predict_graph
 from llpe.paper.base import Context, Settings, config_of, remarks_of
-from llpe.report.collect import Run
-from llpe.report.grid import Grid
 from llpe.report.plots import Interval, interval_plot
+from llpe.report.tables import Table
+from llpe.runs import RunFolder
 
 FIFTHS = ("0 – .2", ".2 – .4", ".4 – .6", ".6 – .8", ".8 – 1")
 
@@ -70,7 +70,7 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     return context.write(name, [vars(group) for group in groups], [_grid(groups, settings, remarks)], {name: figure})
 
 
-def tested_and_right(dataset: NodeDataset, run: Run) -> tuple[np.ndarray, np.ndarray]:
+def tested_and_right(dataset: NodeDataset, run: RunFolder) -> tuple[np.ndarray, np.ndarray]:
     """How often each node was tested, and how often it was classified correctly, shape (num_nodes,) each."""
     options = run.config["splits"]
     splits = make_splits(dataset, options["kind"], count=options["count"], seed=options["seed"])
@@ -116,11 +116,11 @@ def bootstrap(right: np.ndarray, tested: np.ndarray, *, draws: int, seed: int = 
     return float(low), float(high)
 
 
-def _grid(groups: Sequence[Group], settings: Settings, remarks: Sequence[str]) -> Grid:
+def _grid(groups: Sequence[Group], settings: Settings, remarks: Sequence[str]) -> Table:
     rows: dict[str, dict[str, str]] = {}
     for group in groups:
         rows.setdefault(f"{group.dataset}, {group.encoding}", {})[group.fifth] = str(group)
     model, splits = settings["model"]["name"].upper(), settings["splits"]
     title = f"{model}: test accuracy in % by local homophily [95 % bootstrap interval over nodes], {splits} splits"
     lines = [[name, *(cells.get(fifth, "–") for fifth in FIFTHS)] for name, cells in rows.items()]
-    return Grid(title, ["graph, encoding", *FIFTHS], lines, remarks)
+    return Table(title, ["graph, encoding", *FIFTHS], lines, remarks)

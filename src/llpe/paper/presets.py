@@ -17,9 +17,9 @@ from llpe.lab.spaces import PRESETS
 from llpe.paper import tables
 from llpe.paper.base import Context, Settings, merge
 from llpe.paper.published import Cell, paper_numbers
-from llpe.report.collect import load_run
-from llpe.report.grid import Grid
-from llpe.report.paired import signed_rank
+from llpe.report.statistics import signed_rank
+from llpe.report.tables import Table
+from llpe.runs import RunFolder
 
 
 def run(name: str, settings: Settings, context: Context) -> list[Path]:
@@ -44,12 +44,12 @@ def _searched(
         plan = SearchConfig(method=plan.method, trials=plan.trials, preset="authors")
     raw = merge(tables.config_of(cell, splits), changes)
     found = search(dataset, raw, plan, root=context.runs, workers=context.workers)
-    for report in load_run(found.run).reports:
+    for report in RunFolder.read(found.run).reports:
         scores = {part: round(100 * report[part], 4) for part in ("val", "test")}
         yield vars(cell) | {"preset": preset, "split": report["split"]} | scores
 
 
-def _grid(rows: list[dict[str, Any]]) -> Grid:
+def _grid(rows: list[dict[str, Any]]) -> Table:
     scores: dict[Cell, dict[str, list[float]]] = {}
     for row in rows:
         cell = Cell(row["dataset"], row["model"], row["encoding"])
@@ -63,4 +63,4 @@ def _grid(rows: list[dict[str, Any]]) -> Grid:
         lines.append([str(cell), *texts, f"{statistics.fmean(gains):+.2f}", f"{signed_rank(gains):.3f}", known])
     header = ["cell", "paper's protocol", "authors' settings", "gain", "p", "published"]
     remark = "p: Wilcoxon's signed-rank test over the splits, two-sided, not corrected for the number of tests."
-    return Grid("LLPE searched in two spaces: test accuracy in %", header, lines, [remark])
+    return Table("LLPE searched in two spaces: test accuracy in %", header, lines, [remark])

@@ -17,8 +17,8 @@ from typing import Any
 
 from llpe.lab import Found
 from llpe.paper.base import Context
-from llpe.report.collect import load_run
-from llpe.report.results import BASELINE, Result, as_csv, beside_the_paper, ranks, read_results, read_rows, tables, wins
+from llpe.paper.results import BASELINE, Result, as_csv, beside_the_paper, ranks, read_results, read_rows, tables, wins
+from llpe.runs import RunFolder
 
 Row = dict[str, Any]
 
@@ -51,7 +51,7 @@ class Scored:
 
 def scored(cell: Cell, found: Found) -> Scored:
     """What a search found."""
-    run = load_run(found.run)
+    run = RunFolder.read(found.run)
     splits = [
         vars(cell) | {"split": report["split"]} | {part: round(100 * report[part], 4) for part in ("val", "test")}
         for report in run.reports

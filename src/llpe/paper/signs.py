@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from llpe.paper.base import Context, Settings, config_of, merge, remarks_of
-from llpe.report.grid import Grid
 from llpe.report.plots import Point, line_plot
+from llpe.report.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +49,7 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
         f"Signs of eigenvectors: test accuracy in % of an MLP, {settings['draws']} draws over the same "
         f"{settings['splits']} splits"
     )
-    grid = Grid(title, ["graph, arm", *COLUMNS], lines, [*remarks_of(settings), summary(spread)])
+    grid = Table(title, ["graph, arm", *COLUMNS], lines, [*remarks_of(settings), summary(spread)])
     return context.write(name, rows, [grid], {name: _figure(frame)})
 
 

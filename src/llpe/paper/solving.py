@@ -21,9 +21,9 @@ from typing import Any
 
 from llpe.paper.base import Context, Settings
 from llpe.paper.measuring import measure_apart, processor, write_graph
-from llpe.report.grid import Grid
+from llpe.report.figures import plain_log_ticks
 from llpe.report.plots import Point, line_plot
-from llpe.report.ticks import plain_log_ticks
+from llpe.report.tables import Table
 from llpe.storage import replacing
 
 PANELS = {"first": "first k eigenpairs", "both": "first and last k eigenpairs"}
@@ -132,7 +132,7 @@ def _points(rows: Sequence[Row], probes: str, unit: str) -> list[Point]:
     return points
 
 
-def _grid(settings: Settings, rows: Sequence[Row], probes: str, found: Sequence[Row]) -> Grid:
+def _grid(settings: Settings, rows: Sequence[Row], probes: str, found: Sequence[Row]) -> Table:
     lines: dict[str, list[str]] = {}
     unit, graph, number = settings["unit"], settings["graph"], settings["graphs"]
     for row in rows:
@@ -151,7 +151,7 @@ def _grid(settings: Settings, rows: Sequence[Row], probes: str, found: Sequence[
     if any(row[unit] == "" for row in rows):
         remarks.append(f"–: took more than {settings['limit']:g} s or failed, or a smaller graph did.")
     header = ["", *(f"n = {n}" for n in settings["sizes"])]
-    return Grid(f"{settings['title']}, in {unit}", header, [[name, *cells] for name, cells in lines.items()], remarks)
+    return Table(f"{settings['title']}, in {unit}", header, [[name, *cells] for name, cells in lines.items()], remarks)
 
 
 def _text(value: float | str, std: float | str) -> str:

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from llpe.data import NodeDataset
 from llpe.paper.base import Context, Settings, config_of, remarks_of
-from llpe.report.collect import Run
-from llpe.report.grid import Grid, percent
+from llpe.report.figures import plain_log_ticks
 from llpe.report.plots import Point, line_plot
-from llpe.report.ticks import plain_log_ticks
+from llpe.report.tables import Table, percent
+from llpe.runs import RunFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,13 +75,13 @@ def _encoding(settings: Settings, value: Any, name: str) -> Settings:
     return settings["encodings"][name] | own
 
 
-def _row(settings: Settings, graph: str, value: Any, encoding: str, run: Run) -> Row:
+def _row(settings: Settings, graph: str, value: Any, encoding: str, run: RunFolder) -> Row:
     names = {"graph": graph, "model": settings["model"]["name"], "encoding": encoding, settings["option"]: value}
     scores = {"mean": run.mean, "std": run.std, "splits": len(run.scores), "failed": len(run.failed)}
     return {column: names[column] for column in settings["columns"]} | scores
 
 
-def _grid(settings: Settings, graph: str, rows: Sequence[Row]) -> Grid:
+def _grid(settings: Settings, graph: str, rows: Sequence[Row]) -> Table:
     values, mine, remarks = settings["values"], [row for row in rows if row["graph"] == graph], remarks_of(settings)
     texts = {(row["encoding"], row[settings["option"]]): percent(row["mean"], row["std"]) for row in mine}
     if "baseline" in settings:
@@ -91,7 +91,7 @@ def _grid(settings: Settings, graph: str, rows: Sequence[Row]) -> Grid:
     heading = settings["heading"].format(graph=graph, model=settings["model"]["name"].upper())
     title = f"{heading}, test accuracy in %, mean ± standard deviation over {settings['splits']} splits"
     header = ["encoding", *(f"{settings['symbol']} = {value:g}" for value in values)]
-    return Grid(title, header, [[e, *(texts[e, value] for value in values)] for e in settings["encodings"]], remarks)
+    return Table(title, header, [[e, *(texts[e, value] for value in values)] for e in settings["encodings"]], remarks)
 
 
 def _figure(settings: Settings, rows: Sequence[Row]) -> Figure:

@@ -1,15 +1,17 @@
-"""Figures, drawn without a display: readable in print, and in colours that all readers can tell apart."""
+"""Figures for print, drawn without a display: what all share, the bars of a comparison, the density of a spectrum."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from llpe.report.colours import FAINT, INK, THIRDS, looks
+from llpe.report.palette import FAINT, INK, THIRDS, styles
+from llpe.report.thirds import THIRDS as NAMES
 from llpe.storage import replacing
 
 if TYPE_CHECKING:
@@ -21,14 +23,7 @@ FORMATS = (".png", ".pdf", ".svg")
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of :func:`accuracy_bars`.
-
-    Attributes:
-        group: what stands below the group of bars, e.g. ``"homophily 0"``.
-        encoding: what the legend calls it.
-        mean, std: of the test score, in 0 … 1; ``std`` None draws no error bar.
-        panel: bars with another panel are drawn in another one, e.g. one for each model.
-    """
+    """One bar: the group it stands in, what the legend calls it, its score in 0 … 1 with its deviation, its panel."""
 
     group: str
     encoding: str
@@ -37,15 +32,7 @@ class Bar:
     panel: str = ""
 
 
-def accuracy_bars(
-    rows: Sequence[Bar],
-    path: str | Path,
-    *,
-    chance: float | None = None,
-    title: str = "",
-    ylabel: str = "test accuracy in %",
-    pdf: bool = False,
-) -> list[Path]:
+def accuracy_bars(rows: Sequence[Bar], path: str | Path, *, chance: float | None = None, title: str = "") -> Path:
     """Groups of bars with error bars, one bar for each encoding; a dashed line where guessing is.
 
     Args:
@@ -53,72 +40,40 @@ def accuracy_bars(
         path: where to write, ``.png``, ``.pdf`` or ``.svg``.
         chance: the score of guessing.
         title: a line above the figure.
-        ylabel: what the bars are.
-        pdf: write the same figure as PDF beside it.
-
-    Returns:
-        The files written.
     """
-    path = Path(path)
-    _check_path(path)
-    if not rows:
-        raise ValueError("`rows` must hold at least one bar, got none. Train something first.")
-    panels = list(dict.fromkeys(bar.panel for bar in rows))
-    groups = list(dict.fromkeys(bar.group for bar in rows))
-    colours = {encoding: look.colour for encoding, look in looks(bar.encoding for bar in rows).items()}
-    width = max(5.5, 1.2 + 0.34 * len(groups) * (len(colours) + 1))
-    figure = new_figure(width * len(panels), 3.9)
-    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    path = _checked(path)
+    frame = pd.DataFrame(rows, columns=["group", "encoding", "mean", "std", "panel"])
+    panels, groups, names = (list(frame[key].unique()) for key in ("panel", "group", "encoding"))
+    width = max(5.5, 1.2 + 0.34 * len(groups) * (len(names) + 1))
+    figure, axes = new_panels(panels, width, title, "test accuracy in %")
+    colours = {name: style.colour for name, style in styles(names).items()}
+    wide = 0.84 / len(names)
     for ax, panel in zip(axes, panels, strict=True):
-        _draw_panel(ax, [bar for bar in rows if bar.panel == panel], groups, colours, chance)
-        ax.set_title(panel, fontsize=11, color=INK)
-    axes[0].set_ylabel(ylabel, fontsize=11, color=INK)
-    if title:
-        figure.suptitle(title, fontsize=12.5, color=INK)
-    _legend(figure, colours, width * len(panels))
-    paths = [path] + ([path.with_suffix(".pdf")] if pdf and path.suffix.lower() != ".pdf" else [])
-    for file in paths:
-        save_figure(figure, file)
-    return paths
-
-
-def _draw_panel(
-    ax: Axes, bars: Sequence[Bar], groups: Sequence[str], colours: dict[str, str], chance: float | None
-) -> None:
-    wide = 0.84 / len(colours)
-    for index, (encoding, colour) in enumerate(colours.items()):
-        mine = [bar for bar in bars if bar.encoding == encoding]
-        offset = (index - (len(colours) - 1) / 2) * wide
-        where = [groups.index(bar.group) + offset for bar in mine]
-        height = [100 * bar.mean for bar in mine]
-        ax.bar(where, height, 0.92 * wide, color=colour, zorder=2)
-        for x, bar in zip(where, mine, strict=True):
-            spread = 100 * (bar.std or 0.0)
-            if bar.std is not None:
-                ax.errorbar(x, 100 * bar.mean, spread, color=INK, elinewidth=1.1, capsize=2.2, zorder=3)
-            text = ax.text(x, 100 * bar.mean + spread + 1.5, f"{100 * bar.mean:.0f}", ha="center", va="bottom")
-            text.set(fontsize=8, color=INK, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})
-    if chance is not None:
-        ax.axhline(100 * chance, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
-        ax.text(1, 100 * chance + 1, "chance", ha="right", va="bottom", fontsize=8, transform=ax.get_yaxis_transform())
-    ax.set_xticks(range(len(groups)), groups, fontsize=11)
-    room = 0.0 if chance is None else 0.8 / (len(colours) + 1)  # for the word
-    ax.set_xlim(-0.5, len(groups) - 0.5 + room)
-    ax.set_ylim(0, 108)
-    ax.set_yticks(range(0, 101, 20))
-    plain_axes(ax)
-    ax.tick_params(axis="x", length=0)
-
-
-def _legend(figure: Figure, colours: dict[str, str], width: float) -> None:
-    """Below the panels: in one line if ``width`` inches hold it, else in columns."""
+        for index, name in enumerate(names):
+            mine = frame[(frame["panel"] == panel) & (frame["encoding"] == name)]
+            where = mine["group"].map(groups.index) + (index - (len(names) - 1) / 2) * wide
+            ax.bar(where, 100 * mine["mean"], 0.92 * wide, color=colours[name], zorder=2)
+            for x, mean, std in zip(where, 100 * mine["mean"], 100 * mine["std"].astype(float), strict=True):
+                _label_bar(ax, x, mean, std)
+        if chance is not None:
+            draw_chance(ax, 100 * chance, above=True)
+        ax.set_xticks(range(len(groups)), groups, fontsize=11)
+        room = 0.0 if chance is None else 0.8 / (len(names) + 1)  # for the word
+        ax.set(xlim=(-0.5, len(groups) - 0.5 + room), ylim=(0, 108), yticks=range(0, 101, 20))
+        plain_axes(ax)
+        ax.tick_params(axis="x", length=0)
     from matplotlib.patches import Patch
 
-    inches = [0.55 + 0.07 * len(encoding) for encoding in colours]
-    columns = len(colours) if sum(inches) <= width else int(width / max(inches))
-    handles = [Patch(label=encoding, color=colour) for encoding, colour in colours.items()]
-    legend = figure.legend(handles=handles, loc="outside lower center", ncols=max(1, columns), fontsize=10)
-    legend.set_frame_on(False)
+    legend_below(figure, [Patch(label=name, color=colour) for name, colour in colours.items()])
+    save_figure(figure, path)
+    return path
+
+
+def _label_bar(ax: Axes, x: float, height: float, std: float) -> None:
+    if not np.isnan(std):
+        ax.errorbar(x, height, std, color=INK, elinewidth=1.1, capsize=2.2, zorder=3)
+    text = ax.text(x, height + np.nan_to_num(std) + 1.5, f"{height:.0f}", ha="center", va="bottom")
+    text.set(fontsize=8, color=INK, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})
 
 
 def density_plot(shares: Sequence[float] | np.ndarray, path: str | Path, *, title: str = "") -> Path:
@@ -129,33 +84,62 @@ def density_plot(shares: Sequence[float] | np.ndarray, path: str | Path, *, titl
         path: where to write, ``.png``, ``.pdf`` or ``.svg``.
         title: a line above the figure.
     """
-    path = Path(path)
-    _check_path(path)
+    path = _checked(path)
     values = np.asarray(shares, dtype=np.float64)
     if values.ndim != 1 or values.size == 0 or values.size % 3:
         raise ValueError(f"`shares` must be one row of a multiple of 3 bins, got shape {list(values.shape)}.")
-    edges = np.linspace(0, 2, values.size + 1)
-    height = values * values.size / 2
+    edges, height = np.linspace(0, 2, values.size + 1), values * values.size / 2
     figure = new_figure(6.4, 3.4)
     ax = figure.subplots()
     top = 1.25 * float(height.max()) or 1.0
-    for name, colour, third in zip(("low", "middle", "high"), THIRDS, range(3), strict=True):
+    for third, (name, colour) in enumerate(zip(NAMES, THIRDS, strict=True)):
         part = slice(third * values.size // 3, (third + 1) * values.size // 3)
         ax.stairs(height[part], edges[part.start : part.stop + 1], fill=True, color=colour, alpha=0.85)
         text = f"{name}\n{100 * values[part].sum():.1f} %"
         ax.text((2 * third + 1) / 3, 0.98 * top, text, ha="center", va="top", fontsize=10, color=INK)
     for border in (2 / 3, 4 / 3):
         ax.axvline(border, color=FAINT, linewidth=0.8, linestyle=(0, (2, 3)))
-    ax.set_xlim(0, 2)
-    ax.set_ylim(0, top)
+    ax.set(xlim=(0, 2), ylim=(0, top))
     ax.set_xticks([0, 2 / 3, 1, 4 / 3, 2], ["0", "2/3", "1", "4/3", "2"], fontsize=10)
     ax.set_xlabel("eigenvalue λ of the symmetric normalised Laplacian", fontsize=11, color=INK)
     ax.set_ylabel("density", fontsize=11, color=INK)
-    if title:
-        ax.set_title(title, fontsize=12, color=INK)
+    ax.set_title(title, fontsize=12, color=INK)
     plain_axes(ax)
     save_figure(figure, path)
     return path
+
+
+def new_panels(
+    panels: Sequence[str], width: float, title: str, ylabel: str, *, sharey: bool = True
+) -> tuple[Figure, Sequence[Axes]]:
+    """Plots side by side, ``width`` inches each, under these titles."""
+    if not panels:
+        raise ValueError("a plot must have something to show, got nothing. Compute something first.")
+    figure = new_figure(max(5.5, width * len(panels)), 3.9)
+    axes: Sequence[Axes] = figure.subplots(1, len(panels), sharey=sharey, squeeze=False)[0]
+    for ax, panel in zip(axes, panels, strict=True):
+        ax.set_title(panel, fontsize=11, color=INK)
+    axes[0].set_ylabel(ylabel, fontsize=11, color=INK)
+    if title:
+        figure.suptitle(title, fontsize=12.5, color=INK)
+    return figure, axes
+
+
+def draw_chance(ax: Axes, height: float, *, above: bool = False) -> None:
+    ax.axhline(height, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4 if above else 1)
+    offset = {"xytext": (0, 2 if above else -2), "textcoords": "offset points", "va": "bottom" if above else "top"}
+    place: dict[str, Any] = offset | {"xycoords": ax.get_yaxis_transform(), "ha": "right"}
+    ax.annotate("chance", (1, height), fontsize=8, color=INK, **place)
+
+
+def legend_below(figure: Figure, handles: Sequence[Any]) -> None:
+    """A legend below the panels, in as many columns as their width holds."""
+    inches = [0.7 + 0.075 * len(handle.get_label()) for handle in handles]
+    width = float(figure.get_figwidth())
+    columns = len(handles) if sum(inches) <= width else max(1, int(width / max(inches)))
+    rows = -(-len(handles) // columns)
+    columns = -(-len(handles) // rows)
+    figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, fontsize=10, frameon=False)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -173,11 +157,6 @@ def plain_axes(ax: Axes) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def _check_path(path: Path) -> None:
-    if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"`path` must end in one of {', '.join(FORMATS)}, got {str(path)!r}.")
-
-
 def save_figure(figure: Figure, path: Path) -> None:
     """Writes all or nothing; the same figure gives the same bytes. A PNG has 256 colours, and a third the size."""
     from PIL import Image
@@ -190,3 +169,39 @@ def save_figure(figure: Figure, path: Path) -> None:
             with Image.open(partial) as image:
                 small = image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
             small.save(partial, format="png", optimize=True)
+
+
+def _checked(path: str | Path) -> Path:
+    if Path(path).suffix.lower() not in FORMATS:
+        raise ValueError(f"`path` must end in one of {', '.join(FORMATS)}, got {str(path)!r}.")
+    return Path(path)
+
+
+def plain_log_ticks(figure: Figure, x: Sequence[float], *, y: bool = False) -> None:
+    """Marks each logarithmic x axis at ``x``, where the data are, and with ``y`` the y axis at 1, 2, 5, 10, …
+
+    More than two decades of y are marked at 1, 10, 100, … only.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    for ax in figure.axes:
+        ax.set_xticks(x, [plain_number(each) for each in x])
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.tick_params(axis="x", labelsize=9, colors=INK)
+        if y:
+            low, high = ax.get_ylim()
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low <= 100 else (1,)))
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+            ax.yaxis.set_minor_locator(NullLocator())
+
+
+def plain_number(value: float) -> str:
+    """A number without powers of ten; thousands stand apart (by a thin space) from five digits on.
+
+    Example:
+        >>> plain_number(0.05), plain_number(2000), plain_number(100_000).split()
+        ('0.05', '2000', ['100', '000'])
+    """
+    if value < 10_000:
+        return f"{value:.12g}"
+    return f"{value:,.0f}".replace(",", "\N{THIN SPACE}")

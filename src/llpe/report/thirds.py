@@ -25,10 +25,10 @@ def shares(lambdas: np.ndarray, weights: np.ndarray) -> list[float]:
     return [float(weights[third == index].sum()) / total for index in range(3)]
 
 
-def filter_energy(
+def filter_shares(
     lambdas: np.ndarray, density: np.ndarray, grid: np.ndarray, response: np.ndarray, *, unit: bool = False
-) -> tuple[np.ndarray, list[float]]:
-    """The energy of filters at ``lambdas`` and its share in each third.
+) -> list[float]:
+    """The share of the filters' energy in each third.
 
     Args:
         lambdas, density: nodes of the graph's spectral density and their weights.
@@ -40,8 +40,7 @@ def filter_energy(
     if unit:
         total = energies.sum(axis=1, keepdims=True)
         energies = np.divide(energies, total, out=np.zeros_like(energies), where=total > 0)
-    energy = energies.sum(axis=0)
-    return energy, shares(lambdas, energy)
+    return shares(lambdas, energies.sum(axis=0))
 
 
 def in_words(name: str, parts: list[float], eigenvalues: list[float]) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llpe.report.colours import INK, SERIES
 from llpe.report.figures import new_figure, plain_axes, save_figure
+from llpe.report.palette import INK, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,10 +1,31 @@
-"""Published results: reading, ranks, tables, distance from the paper."""
+"""Published results: reading, ranks, tables, distance from the paper, and the documents made from them."""
 
+from pathlib import Path
+
+import pandas as pd
 import pytest
 
-from llpe.report.experiments import _rank_sentences
-from llpe.report.reasons import legend, reasons
-from llpe.report.results import Result, as_csv, average_ranks, beside_the_paper, distance, read_results, tables, wins
+from llpe.paper.experiments import experiments_page, rank_sentences, stragglers, summary
+from llpe.paper.reasons import legend, reasons
+from llpe.paper.results import Result, as_csv, average_ranks, beside_the_paper, distance, read_results, tables, wins
+from llpe.report.marks import fill
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_documents_are_those_that_results_give():
+    page, readme = (ROOT / name for name in ("docs/experiments.md", "README.md"))
+    assert page.read_text(encoding="utf-8") == experiments_page(ROOT / "results", to=page), "run `make experiments`"
+    text = readme.read_text(encoding="utf-8")
+    assert text == fill(text, "results", summary(ROOT / "results")), "run `make experiments`"
+
+
+def test_a_split_far_below_the_others_is_named():
+    cell = {"dataset": "ring", "model": "mlp", "encoding": "none", "val": 31.0}
+    rows = pd.DataFrame([cell | {"split": at, "test": test} for at, test in enumerate([80.0, 81.0, 79.0, 30.0])])
+    (sentence,) = stragglers(rows)
+    assert "ring, mlp, none: split 3 at 30.0 (validation 31.0), the median is 79.5" in sentence
+    assert not list(stragglers(rows[:3]))
 
 
 def result(encoding, mean, dataset="texas", model="mlp", **changes):
@@ -66,21 +87,21 @@ def test_a_table_says_what_is_not_computed():
 
 def test_the_page_says_plainly_who_has_the_best_rank():
     good = [result("none", 80), result("llpe-minmax", 90), result("llpe", 70)]
-    sentences = list(_rank_sentences(good))
+    sentences = list(rank_sentences(good))
     assert "LLPE as published is the best." in sentences[0]
     assert "LLPE with our scaling is **not** the best (none is)." in sentences[1]
 
 
 def test_a_shared_best_rank_is_said_to_be_shared():
     cells = [result("lpe-flk", 80), result("llpe-minmax", 80)]
-    assert next(iter(_rank_sentences(cells))).endswith("shares the best with lpe-flk.")
+    assert next(iter(rank_sentences(cells))).endswith("shares the best with lpe-flk.")
     cells += [result("none", 90), result("rwse", 90)]
-    assert next(iter(_rank_sentences(cells))).endswith("is **not** the best (none and rwse are).")
+    assert next(iter(rank_sentences(cells))).endswith("is **not** the best (none and rwse are).")
 
 
 def test_ranks_are_over_the_blocks_that_llpe_is_in():
     cells = [result("none", 80), result("rwse", 70), result("llpe", 90), result("none", 80, "cora")]
-    sentence = next(iter(_rank_sentences(cells)))
+    sentence = next(iter(rank_sentences(cells)))
     assert "all of the 1 blocks have: llpe 1.00, none 2.00, rwse 3.00." in sentence
 
 

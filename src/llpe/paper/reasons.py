@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from string import ascii_lowercase
 
-from llpe.report.results import Result
+from llpe.paper.results import Result
 
 Choice = Mapping[str, object]
 Rule = tuple[Callable[[Result, Choice], bool], str]

@@ -6,19 +6,18 @@ Scores are in percent here, as tables print them. ``wins`` counts the splits on 
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from statistics import fmean
 
-from llpe.report.grid import Grid
+import pandas as pd
+
+from llpe.report.tables import MISSING, Table
 
 BASELINE = "lpe-fk"
 PUBLISHED = "llpe-minmax"
 OURS = ("llpe", "llpe-ends", PUBLISHED, "llpe-probes")
+CELL = ["dataset", "model", "encoding"]
 
 
 @dataclass(frozen=True)
@@ -39,55 +38,40 @@ class Result:
     trials: int
     command: str
 
+    @property
+    def cell(self) -> tuple[str, str, str]:
+        return self.dataset, self.model, self.encoding
+
+
+COLUMNS = [field.name for field in fields(Result)]
+
+
+def read_table(path: Path, **options: object) -> pd.DataFrame:
+    """A CSV file; only an empty field is no value."""
+    return pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
+
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file by the names of its columns."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    """The rows of a CSV file by the names of its columns, as texts."""
+    return read_table(path, dtype=str).fillna("").to_dict("records")
 
 
 def read_results(path: str | Path) -> list[Result]:
     """The cells of a CSV file."""
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        wanted = [field.name for field in fields(Result)]
-        if reader.fieldnames is None or not set(wanted) <= set(reader.fieldnames):
-            raise ValueError(
-                f"{path}: must have the columns {', '.join(wanted)}, got {', '.join(reader.fieldnames or ['none'])}. "
-                "Give a file that `llpe reproduce table-small` wrote."
-            )
-        return [_parse(row) for row in reader]
-
-
-def _parse(row: Mapping[str, str]) -> Result:
-    def number(name: str, kind: Callable[[str], float] = float) -> float | None:
-        return kind(row[name]) if row[name] else None
-
-    return Result(
-        row["dataset"],
-        row["model"],
-        row["encoding"],
-        row["metric"],
-        float(row["mean"]),
-        number("std"),
-        int(row["splits"]),
-        int(row["wins"]) if row["wins"] else None,
-        float(row["rank"]),
-        number("paper_mean"),
-        number("paper_std"),
-        int(row["trials"]),
-        row["command"],
-    )
+    found = read_table(Path(path))
+    if not set(COLUMNS) <= set(found):
+        raise ValueError(
+            f"{path}: must have the columns {', '.join(COLUMNS)}, got {', '.join(found)}. "
+            "Give a file that `llpe reproduce table-small` wrote."
+        )
+    found = found[COLUMNS].astype({"mean": float, "rank": float, "wins": "Int64"}).astype(object)
+    return [Result(**row) for row in found.where(found.notna(), None).to_dict("records")]
 
 
 def as_csv(results: Sequence[Result]) -> str:
     """All cells, one line each."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, [field.name for field in fields(Result)], lineterminator="\n")
-    writer.writeheader()
-    for result in results:
-        writer.writerow({key: "" if value is None else value for key, value in asdict(result).items()})
-    return file.getvalue()
+    frame = pd.DataFrame(results, columns=COLUMNS).astype({"wins": "Int64"})
+    return frame.to_csv(index=False, lineterminator="\n")
 
 
 def wins(mine: Mapping[int, float], baseline: Mapping[int, float]) -> int:
@@ -101,57 +85,54 @@ def ranks(means: Mapping[str, float]) -> dict[str, float]:
         >>> ranks({"a": 80.0, "b": 90.0, "c": 80.0})
         {'a': 2.5, 'b': 1.0, 'c': 2.5}
     """
-    values = list(means.values())
-    return {name: sum(v > m for v in values) + (sum(v == m for v in values) + 1) / 2 for name, m in means.items()}
+    return pd.Series(means).rank(ascending=False).to_dict()
 
 
 def average_ranks(results: Sequence[Result], encodings: Sequence[str]) -> dict[str, float]:
     """The mean rank of each of ``encodings`` among them, over the data sets and models that have them all."""
-    groups: dict[tuple[str, str], dict[str, float]] = {}
-    for result in results:
-        if result.encoding in encodings:
-            groups.setdefault((result.dataset, result.model), {})[result.encoding] = result.mean
-    whole = [ranks(group) for group in groups.values() if group.keys() == set(encodings)]
-    return {name: fmean(each[name] for each in whole) for name in encodings} if whole else {}
+    means = pd.DataFrame(results, columns=COLUMNS).pivot(index=["dataset", "model"], columns="encoding", values="mean")
+    whole = means.reindex(columns=encodings).dropna()
+    return {} if whole.empty else whole.rank(axis="columns", ascending=False).mean().to_dict()
 
 
-def tables(results: Sequence[Result]) -> list[Grid]:
+def tables(results: Sequence[Result]) -> list[Table]:
     """For each model: encodings by data sets, wins over ``lpe-fk``, the average rank, and the best of whole columns."""
     return [_table(model, [r for r in results if r.model == model]) for model in _names(results, "model")]
 
 
-def _table(model: str, results: Sequence[Result]) -> Grid:
+def _table(model: str, results: Sequence[Result]) -> Table:
     datasets, encodings = _names(results, "dataset"), _names(results, "encoding")
     found = {(result.encoding, result.dataset): result for result in results}
-    whole = [r for r in results if all((encoding, r.dataset) in found for encoding in encodings)]
-    best = {name: max((r.mean for r in whole if r.dataset == name), default=math.inf) for name in datasets}
-    place = average_ranks(whole, encodings)
+    whole = [name for name in datasets if all((encoding, name) in found for encoding in encodings)]
+    best = {name: max(result.mean for result in results if result.dataset == name) for name in whole}
+    place = average_ranks(results, encodings)
     rows = []
     for encoding in encodings:
-        cells = [_cell(found.get((encoding, name)), best[name]) for name in datasets]
-        rows.append([encoding, *cells, f"{place[encoding]:.1f}" if place else "–"])
-    metric = {name: next(r.metric for r in results if r.dataset == name) for name in datasets}
+        cells = [_cell(found.get((encoding, name)), best.get(name)) for name in datasets]
+        rows.append([encoding, *cells, f"{place[encoding]:.1f}" if place else MISSING])
+    metric = {result.dataset: result.metric for result in results}
     header = [name if metric[name] == "accuracy" else f"{name} ({metric[name]})" for name in datasets]
     counts = sorted({result.splits for result in results})
     remark = f"Over {' or '.join(map(str, counts))} splits. In brackets: on how many of them above {BASELINE}."
-    if len(found) < len(datasets) * len(encodings):
+    if len(whole) < len(datasets):
         remark += " –: not computed; best and rank are those of complete columns."
-    return Grid(f"{model}: test score in %, mean ± standard deviation", ["encoding", *header, "rank"], rows, [remark])
+    return Table(f"{model}: test score in %, mean ± standard deviation", ["encoding", *header, "rank"], rows, [remark])
 
 
-def _cell(result: Result | None, best: float) -> str:
+def _cell(result: Result | None, best: float | None) -> str:
     if result is None:
-        return "–"
+        return MISSING
     text = _number(result.mean, result.std)
     text = f"**{text}**" if result.mean == best else text
     return text if result.wins is None or result.encoding not in OURS else f"{text} ({result.wins}/{result.splits})"
 
 
-def beside_the_paper(results: Sequence[Result], why: Callable[[Result], str] | None = None) -> list[Grid]:
+def beside_the_paper(results: Sequence[Result], why: Callable[[Result], str] | None = None) -> list[Table]:
     """For each model: ours and the paper's, cell by cell, with the difference in joint standard errors.
 
     ``why`` explains a difference of more than one of these, in a column of its own.
     """
+    header = ["cell", "ours", "paper", "difference", "in joint standard errors", *(["why"] if why else [])]
     out = []
     for model in _names(results, "model"):
         rows = []
@@ -159,16 +140,18 @@ def beside_the_paper(results: Sequence[Result], why: Callable[[Result], str] | N
             if result.model != model or result.paper_mean is None:
                 continue
             far = distance(result)
-            paper = _number(result.paper_mean, result.paper_std)
-            gap = f"{result.mean - result.paper_mean:+.1f}"
-            far_text = "–" if far is None else f"{far:+.1f}"
-            row = [f"{result.dataset}, {result.encoding}", _number(result.mean, result.std), paper, gap, far_text]
+            row = [
+                f"{result.dataset}, {result.encoding}",
+                _number(result.mean, result.std),
+                _number(result.paper_mean, result.paper_std),
+                f"{result.mean - result.paper_mean:+.1f}",
+                MISSING if far is None else f"{far:+.1f}",
+            ]
             if why is not None:
                 row.append(why(result) if far is not None and abs(far) > 1 else "")
             rows.append(row)
         if rows:
-            header = ["cell", "ours", "paper", "difference", "in joint standard errors", *(["why"] if why else [])]
-            out.append(Grid(f"{model}: ours beside the paper's", header, rows))
+            out.append(Table(f"{model}: ours beside the paper's", header, rows))
     return out
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from llpe.report.collect import load_runs
+from llpe.runs import load_runs
 
 
 def test_a_run_is_read(make_run, tmp_path):
@@ -23,6 +23,7 @@ def test_a_run_is_read(make_run, tmp_path):
     assert run.scores == (0.8, 0.9, 0.7)
     assert run.mean == pytest.approx(0.8)
     assert run.std == pytest.approx(0.1)  # dividing by splits − 1
+    assert run.best_split() == 1
     assert [report["reason"] for report in run.failed] == ["loss not finite"]
     assert run.unfinished == (4, 5)
 
@@ -57,51 +58,58 @@ def test_missing_and_empty_folders_are_refused(tmp_path):
         load_runs([])
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("not toml", r"config\.toml: must be a readable TOML file, got "),
-        (b"\xff\xfe", r"config\.toml: must be a readable TOML file"),
-        ("dataset = 'a'\n[model]\nname = 'mlp'", r"config\.toml: must have a table \[encoding\] with a name"),
-        ("dataset = 'a'\nencoding = 3", r"must have a table \[encoding\] with a name"),
-        ("dataset = 'a'\n[encoding]\nname = 'x'\n[model]\nhidden = 3", r"must have a table \[model\] with a name"),
-        ("[encoding]\nname = 'x'\n[model]\nname = 'y'", r"config\.toml: must name its `dataset`, got None"),
-    ],
-)
-def test_a_damaged_config_is_named(make_run, tmp_path, text, says):
-    file = make_run() / "config.toml"
-    file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(ValueError, match=says):
-        load_runs([tmp_path])
+CONFIG, REPORT = "config.toml", "split-01/report.json"
+DONE = {"status": "done", "metric": "accuracy", "train": 1, "val": 1, "test": 1}
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("file", "content", "says"),
     [
-        ('{"status": "do', r"split-01/report\.json: must be a readable JSON file, got .* Delete the file"),
-        ("[]", r"split-01/report\.json: `status` must be 'done' or 'failed', got 'list'"),
-        ("{}", "`status` must be 'done' or 'failed', got None"),
-        (json.dumps({"status": "done", "metric": "accuracy", "train": 1, "val": 1}), "`test` must be a finite number"),
-        ('{"status": "done", "metric": "accuracy", "train": 1, "val": NaN, "test": 1}', "`val` must be a finite"),
-        (json.dumps({"status": "done", "train": True, "val": 1, "test": 1}), "`train` must be a finite number"),
-        (json.dumps({"status": "done", "train": 1, "val": 1, "test": 1}), "`metric` must be a name, got None"),
+        (CONFIG, b"not toml", r"config\.toml: must be a readable TOML file, got "),
+        (CONFIG, b"\xff\xfe", r"config\.toml: must be a readable TOML file"),
         (
-            json.dumps({"status": "done", "metric": "auroc", "train": 1, "val": 1, "test": 1}),
-            "all splits must have one metric, got accuracy, auroc",
+            "config.toml",
+            b"dataset = 'a'\n[model]\nname = 'm'",
+            r"config\.toml: must have a table \[encoding\] with a name",
         ),
+        (CONFIG, b"dataset = 'a'\nencoding = 3", r"must have a table \[encoding\] with a name"),
+        (CONFIG, b"[encoding]\nname = 'x'\n[model]\nhidden = 3", r"must have a table \[model\] with a name"),
+        (
+            "config.toml",
+            b"[encoding]\nname = 'x'\n[model]\nname = 'y'",
+            r"config\.toml: must name its `dataset`, got None",
+        ),
+        (
+            "split-01/report.json",
+            b'{"status": "do',
+            r"split-01/report\.json: must be a readable JSON file, .* Delete the",
+        ),
+        (REPORT, b"[]", r"split-01/report\.json: `status` must be 'done' or 'failed', got 'list'"),
+        (REPORT, b"{}", "`status` must be 'done' or 'failed', got None"),
+        (REPORT, DONE | {"test": None}, "`test` must be a finite number"),
+        (REPORT, DONE | {"val": float("nan")}, "`val` must be a finite"),
+        (REPORT, DONE | {"train": True}, "`train` must be a finite number"),
+        (REPORT, DONE | {"metric": None}, "`metric` must be a name, got None"),
+        (REPORT, DONE | {"metric": "auroc"}, "all splits must have one metric, got accuracy, auroc"),
     ],
 )
-def test_a_damaged_report_is_named(make_run, tmp_path, content, says):
-    (make_run() / "split-01" / "report.json").write_text(content)
+def test_a_damaged_file_is_named(make_run, tmp_path, file, content, says):
+    (make_run() / file).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     with pytest.raises(ValueError, match=says):
         load_runs([tmp_path])
 
 
-def test_reports_never_import_torch():
-    code = """
+def test_reading_runs_and_reporting_them_needs_no_torch(make_run, add_traces, tmp_path):
+    add_traces(make_run())
+    code = f"""
 import sys
-import llpe.report.collect, llpe.report.figures, llpe.report.render, llpe.report.table
-assert not {"torch", "pandas", "llpe.lab"} & set(sys.modules)
+from llpe.runs import load_runs
+from llpe.report import figures, plots, tables
+from llpe.report.page import write_page
+runs = load_runs([{str(tmp_path / "runs")!r}])
+tables.make_tables(runs)
+write_page(runs, {str(tmp_path / "page.html")!r})
+assert not {{"torch", "llpe.lab"}} & set(sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

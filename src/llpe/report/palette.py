@@ -34,13 +34,15 @@ ENCODINGS = {  # the order gives markers and dashes: a new one is added at the e
     "llpe-probes-frozen": "#3322DD",
     "fastrp": "#DDAA99",
 }
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # matplotlib's; page.js has plotly's in the same order
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # matplotlib's
+SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")  # plotly's, the same
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)))
+LINES = ("solid", "dash", "dot")
 TONES = (0.0, 0.45, -0.4)  # of variants: as it is, lighter, darker
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     """A colour, and which of ``MARKERS`` and of ``DASHES`` go with it."""
 
     colour: str
@@ -48,17 +50,17 @@ class Look:
     dashes: int
 
 
-def looks(names: Iterable[str]) -> dict[str, Look]:
-    """The look of each series of a figure.
+def styles(names: Iterable[str]) -> dict[str, Style]:
+    """The style of each series of a figure.
 
-    ``llpe (order=8)`` and ``llpe, other start`` are variants of ``llpe``: other tones of its colour. A name that begins
+    ``llpe (order=8)`` and ``llpe, other start`` are variants of ``llpe``: other tones of its colour. A name that starts
     with no encoding of the table gets a place in it by its checksum, the next one if that is taken.
 
     Example:
-        >>> found = looks(["llpe", "llpe (order=8)", "mine"])
+        >>> found = styles(["llpe", "llpe (order=8)", "mine"])
         >>> found["llpe"].colour, found["llpe (order=8)"].colour
         ('#D55E00', '#e8a673')
-        >>> found["mine"] == looks(["none", "mine"])["mine"]
+        >>> found["mine"] == styles(["none", "mine"])["mine"]
         True
     """
     table, size = list(ENCODINGS), len(ENCODINGS)
@@ -72,7 +74,7 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
             places = ((step // size, (start + step) % size) for step in count())
         taken[next(each for each in places if each not in taken)] = name
     found = {
-        name: Look(
+        name: Style(
             _mixed(ENCODINGS[table[place]], TONES[turn % len(TONES)]),
             (place + 3 * turn) % len(MARKERS),
             (place + turn) % len(DASHES),
@@ -83,7 +85,7 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def _mixed(colour: str, tone: float) -> str:
-    """Mixed with so much white, or, below zero, with so much black."""
+    """Mixed with this share of white or, below zero, of black."""
     if tone == 0:
         return colour
     parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))

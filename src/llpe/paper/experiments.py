@@ -1,0 +1,217 @@
+"""The page of experiments and the table of the README, made from the files of ``results/``: nothing is typed.
+
+python -m llpe.paper.experiments results docs/experiments.md README.md
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from llpe.paper.reasons import legend, reasons
+from llpe.paper.results import (
+    BASELINE,
+    CELL,
+    OURS,
+    PUBLISHED,
+    Result,
+    average_ranks,
+    beside_the_paper,
+    read_results,
+    read_table,
+    tables,
+)
+from llpe.report.marks import fill_file
+from llpe.report.statistics import signed_rank
+from llpe.report.tables import MISSING, Table
+from llpe.storage import replacing
+
+TITLES = {
+    "table-small": "Table 1: the small benchmarks",
+    "table-medium": "Table 2: the medium benchmarks",
+    "table-large": "Table 3: the large benchmarks",
+}
+FIGURES = {
+    "sbm": "Accuracy against homophily, block models",
+    "preferential-attachment": "Accuracy against homophily, preferential attachment",
+    "local-homophily": "Accuracy by local homophily",
+    "order": "Accuracy against the order",
+    "ends": "Accuracy against the number of eigenpairs at each end",
+    "solver-time": "Time of the solvers",
+    "solver-memory": "Memory of the solvers",
+    "intuition": "What eigenvectors and LLPE show",
+    "signs": "How much the arbitrary signs of eigenvectors matter",
+    "presets": "The paper's protocol against the authors' settings",
+}
+STRAGGLING = 25.0  # points below the median of a cell's splits
+PREFACE = """# Experiments
+
+This page is made from the files in `results/` by `make experiments`; each of them was written by the command that
+stands first in its section, and says below the figure what is smaller than in the paper.
+
+`llpe-minmax` is LLPE as published; `llpe` differs in the scaling of eigenvectors (unit length, one seeded direction
+for each eigenspace, times a `size` that is searched); `llpe-probes` needs no eigenvector."""
+
+
+def experiments_page(results: str | Path, *, to: str | Path) -> str:
+    """The page as Markdown, with links to the figures relative to the folder of ``to``."""
+    folder = Path(results)
+    parts = [PREFACE]
+    found = [name for name in TITLES if (folder / f"{name}.csv").is_file()]
+    if found and (folder / "protocol.md").is_file():
+        parts.append((folder / "protocol.md").read_text(encoding="utf-8").strip())
+    for name in found:
+        parts += [f"## {TITLES[name]}", *_table_section(folder, name)]
+    for name, title in FIGURES.items():
+        if (folder / f"{name}.md").is_file():
+            parts += [f"## {title}", *_figure_section(folder, name, Path(to).parent)]
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(results: str | Path) -> str:
+    """The small benchmarks with MLP and SAGE, and what is behind them: for the README."""
+    path = Path(results) / "table-small.csv"
+    if not path.is_file():
+        return "Table 1 is not computed yet: `llpe reproduce table-small`."
+    cells = [cell for cell in sorted(read_results(path), key=_place) if cell.model in ("mlp", "sage")]
+    splits = read_table(path.with_name("table-small-splits.csv")).query("model in ('mlp', 'sage')")
+    return "\n\n".join([*(table.markdown() for table in tables(cells)), *rank_sentences(cells), *stragglers(splits)])
+
+
+def _table_section(folder: Path, name: str) -> Iterator[str]:
+    results = sorted(read_results(folder / f"{name}.csv"), key=_place)
+    splits, searches = (read_table(folder / f"{name}-{part}.csv") for part in ("splits", "search"))
+    yield f"`{results[0].command}`"
+    for table in tables(results):
+        yield table.markdown()
+    yield from rank_sentences(results)
+    yield from stragglers(splits)
+    yield _paired(results, splits).markdown()
+    yield from _beside_the_paper(results, searches)
+    yield _searches(searches).markdown()
+
+
+def _figure_section(folder: Path, name: str, home: Path) -> Iterator[str]:
+    yield f"`{read_table(folder / f'{name}.csv')['command'][0]}`"
+    for picture in sorted([*folder.glob(f"{name}.png"), *folder.glob(f"{name}-*.png")]):
+        yield f"![{FIGURES[name]}]({os.path.relpath(picture, home)})"
+    yield (folder / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def _beside_the_paper(results: Sequence[Result], searches: pd.DataFrame) -> Iterator[str]:
+    chosen = {key: json.loads(choice) for key, choice in searches.set_index(CELL)["choice"].items()}
+    used: set[str] = set()
+
+    def why(result: Result) -> str:
+        letters = reasons(result, chosen[result.cell])
+        used.update(letters)
+        return " ".join(letters)
+
+    for table in beside_the_paper(results, why):
+        yield table.markdown()
+    if used:
+        yield "**why**: what is known to be different where we are more than the joint standard error from the paper"
+        yield legend(used)
+
+
+def _place(result: Result) -> tuple[int, int, int]:
+    order = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "san", "signnet", "rwse", *OURS)
+    models = ("mlp", "sage", "gt")
+    datasets = ("texas", "cornell", "cora-ml", "cora", "photo")
+    at = datasets.index(result.dataset) if result.dataset in datasets else len(datasets)
+    return models.index(result.model), at, order.index(result.encoding)
+
+
+def rank_sentences(results: Sequence[Result]) -> Iterator[str]:
+    """Average rank among the paper's encodings, once with LLPE as published and once with ours."""
+    for mine, words in ((PUBLISHED, "LLPE as published"), ("llpe", "LLPE with our scaling")):
+        blocks = {(r.dataset, r.model) for r in results if r.encoding == mine}
+        there = [result for result in results if (result.dataset, result.model) in blocks]
+        counts = Counter(result.encoding for result in there)
+        others = [name for name, count in counts.items() if name not in OURS and count == len(blocks)]
+        places = average_ranks(there, [*others, mine])
+        if not places:
+            continue
+        best = [name for name in places if places[name] == min(places.values())]
+        listed = ", ".join(f"{name} {place:.2f}" for name, place in sorted(places.items(), key=lambda item: item[1]))
+        if best == [mine]:
+            verdict = "is the best"
+        elif mine in best:
+            verdict = f"shares the best with {', '.join(name for name in best if name != mine)}"
+        else:
+            verdict = f"is **not** the best ({' and '.join(best)} {'is' if len(best) == 1 else 'are'})"
+        yield (
+            f"Average rank over data sets and models, {words} among the paper's encodings that all of the "
+            f"{len(blocks)} blocks have: {listed}. {words} {verdict}."
+        )
+
+
+def stragglers(splits: pd.DataFrame) -> Iterator[str]:
+    """Splits far below the others of their cell, whose mean then says little."""
+    middle = splits.groupby(CELL)["test"].transform("median")
+    listed = [
+        f"{row.dataset}, {row.model}, {row.encoding}: split {row.split} at {row.test:.1f} (validation {row.val:.1f}), "
+        f"the median is {row.middle:.1f}"
+        for row in splits.assign(middle=middle)[splits["test"] < middle - STRAGGLING].itertuples()
+    ]
+    if listed:
+        yield f"Splits that ended far below the others, which the protocol does not repeat: {'; '.join(listed)}."
+
+
+def _paired(results: Sequence[Result], splits: pd.DataFrame) -> Table:
+    """Each form of LLPE against no encoding and against the baseline, split by split."""
+    test = splits.pivot(index=CELL, columns="split", values="test")
+    rows = []
+    for result in results:
+        if result.encoding not in OURS:
+            continue
+        row = [", ".join(result.cell)]
+        for other in ("none", BASELINE):
+            rival = (result.dataset, result.model, other)
+            row += _against(test.loc[result.cell] - test.loc[rival]) if rival in test.index else [MISSING, MISSING]
+        rows.append(row)
+    header = ["cell", "gain over none", "p", f"gain over {BASELINE}", "p"]
+    remark = (
+        "Gain: mean difference in points (splits won). p: Wilcoxon's signed-rank test over the splits, two-sided, not "
+        "corrected for the number of tests; splits of one graph overlap, so it is somewhat too small."
+    )
+    return Table("Paired comparison over the splits", header, rows, [remark])
+
+
+def _against(difference: pd.Series) -> list[str]:
+    gains = difference.dropna().tolist()
+    won = sum(gain > 0 for gain in gains)
+    return [f"{sum(gains) / len(gains):+.2f} ({won}/{len(gains)})", f"{signed_rank(gains):.3f}"]
+
+
+def _searches(searches: pd.DataFrame) -> Table:
+    rows = [
+        [
+            f"{row.dataset}, {row.model}, {row.encoding}",
+            f"{row.trials} of {row.space}",
+            str(row.pruned),
+            str(row.failed),
+            f"{row.val}",
+            row.choice.strip("{}").replace('"', ""),
+        ]
+        for row in searches.itertuples()
+    ]
+    return Table("The search behind each cell", ["cell", "tried", "pruned", "failed", "val", "chosen"], rows)
+
+
+def main() -> None:
+    results, page, readme = map(Path, sys.argv[1:4])
+    text = experiments_page(results, to=page)
+    with replacing(page) as partial:
+        partial.write_text(text, encoding="utf-8")
+    fill_file(readme, "results", summary(results))
+
+
+if __name__ == "__main__":
+    main()
