@@ -13,7 +13,6 @@ from typing import Any
 
 from llpe.data import NodeDataset
 from llpe.lab import SearchConfig, search
-from llpe.lab.spaces import PRESETS
 from llpe.paper import tables
 from llpe.paper.base import Context, Settings, merge
 from llpe.paper.published import Cell, paper_numbers
@@ -30,7 +29,7 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     ]
     rows: list[dict[str, Any]] = []
     for cell in context.track(cells, "Presets", str):
-        for preset in PRESETS:
+        for preset in ("paper", "authors"):
             rows += _searched(cell, data[cell.dataset], preset, settings.get("config", {}), context)
     return context.write(name, rows, [_grid(rows)], {})
 
