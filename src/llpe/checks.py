@@ -1,20 +1,29 @@
-"""Arguments that many functions take, refused in the same words."""
+"""Refusals, all in the same form, and the arguments that many functions take."""
 
 from __future__ import annotations
 
 from typing import Any
 
 
-def check_count(name: str, value: Any) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"`{name}` must be an integer of at least 1, got {value!r}.")
+def refusal(name: str, rule: str, got: object, instead: str = "") -> ValueError:
+    """The error that says what is wrong, what was got, and what to do instead.
+
+    Example:
+        >>> refusal("k", "be at least 1", 0, "Ask for one pair or more.")
+        ValueError('`k` must be at least 1, got 0. Ask for one pair or more.')
+    """
+    return ValueError(f"`{name}` must {rule}, got {got}. {instead}".rstrip())
+
+
+def check_count(name: str, value: Any, *, least: int = 1) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise refusal(name, f"be an integer of at least {least}", repr(value))
 
 
 def check_seed(seed: Any) -> None:
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise ValueError(f"`seed` must be an integer of at least 0, got {seed!r}.")
+    check_count("seed", seed, least=0)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ValueError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+        raise refusal(name, f"be one of {', '.join(map(repr, choices))}", repr(value))

@@ -71,14 +71,14 @@ def test_a_backbone_of_ours_can_be_given_as_an_instance() -> None:
 def test_a_module_of_ones_own_is_a_backbone_and_can_be_reset() -> None:
     backbone = make_backbone(Own(), width=8)
     assert backbone(H, DATA.edge_index).shape == (12, 8)
-    before = backbone.module.linear.weight.clone()
+    before = backbone.layers[0].module.linear.weight.clone()
     torch.manual_seed(3)
     backbone.reset_parameters()
-    once = backbone.module.linear.weight.clone()
+    once = backbone.layers[0].module.linear.weight.clone()
     assert not torch.equal(before, once)
     torch.manual_seed(3)
     backbone.reset_parameters()
-    assert torch.equal(once, backbone.module.linear.weight)
+    assert torch.equal(once, backbone.layers[0].module.linear.weight)
 
 
 def test_a_module_that_cannot_be_reset_says_so() -> None:

@@ -1,40 +1,40 @@
 """``gt``: graph transformer with full attention, each node attending to every node (Dwivedi & Bresson, 2021).
 
-Edges enter through the encoding only. The attention of head a is softmax(Q_a K_aᵀ / √(width / heads)) V_a; no
-n × n matrix is kept, so memory is linear in the number of nodes, in training too.
+Edges enter through the encoding only. The attention of head a is softmax(Q_a K_aᵀ / √(width / heads)) V_a; no n × n
+matrix is kept, so memory is linear in the number of nodes, in training too.
 
 The plain layer is the paper's, the post-norm layer of "Attention is all you need" as in
-``torch.nn.TransformerEncoderLayer``: h ← LayerNorm(h + attention(h)), h ← LayerNorm(h + feed-forward(h)). The
-strong layer is the residual wrapper of all backbones, twice: around attention, then around a linear map.
+``torch.nn.TransformerEncoderLayer``: h ← LayerNorm(h + attention(h)), h ← LayerNorm(h + feed-forward(h)). The strong
+layer is the residual wrapper of all backbones, twice: around attention, then around a linear map.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Unpack, final
+from typing import Any, final
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from llpe.models.base import Backbone, Shared, check_count, check_share, pick
+from llpe.checks import check_count
+from llpe.models.backbone import Edges, ResidualLayer, Stack, check_share
 from llpe.models.dropout import dropout
-from llpe.models.mlp import LinearOperation
+from llpe.models.operations import LinearOperation
 
 QUERY_ROWS = 512  # rows of the attention matrix held at once when its entries are dropped
 
 
 @final
-class GT(Backbone):
+class GT(Stack):
     """Attention of all nodes to all nodes; ``edge_index`` may be None.
 
     Args:
         width: width of the node states, a multiple of ``heads``.
         heads: attention heads.
-        attention_dropout: share of the attention's entries dropped in training. Memory stays linear, but a
-            step takes three to six times as long.
-        shared: see :class:`~llpe.models.base.Backbone`.
+        attention_dropout: share of the attention's entries dropped in training. Memory stays linear, but a step takes
+            three to six times as long.
+        options: see :class:`~llpe.models.backbone.Stack`.
 
     Example:
         >>> GT(width=8, layers=1, heads=2)(torch.ones(5, 8), None).shape
@@ -46,7 +46,7 @@ class GT(Backbone):
     # NOTE[PAPER]: torch's layer, and so the authors' code, also drops attention entries, at the rate
     # `dropout`. Their published settings for GT all have dropout 0, where nothing differs; elsewhere it makes a
     # step three to six times as long, so it is an option of its own.
-    def __init__(self, *, width: int, heads: int = 4, attention_dropout: float = 0.0, **shared: Unpack[Shared]) -> None:
+    def __init__(self, *, width: int, heads: int = 4, attention_dropout: float = 0.0, **options: Any) -> None:
         check_count("width", width)
         check_count("heads", heads)
         if width % heads:
@@ -55,34 +55,35 @@ class GT(Backbone):
                 "Change heads, the hidden width, or the encoding's dim (the width is their sum)."
             )
         check_share("attention_dropout", attention_dropout)
-        attention = partial(Attention, width, heads=heads, dropout=attention_dropout)
-        super().__init__(attention, width=width, **shared)
+        self.heads, self.attention_dropout = heads, attention_dropout
+        super().__init__(width=width, **options)
+
+    def operation(self, out: int) -> nn.Module:
+        return Attention(self.width, out, heads=self.heads, dropout=self.attention_dropout)
 
     def plain_layer(self) -> list[nn.Module]:
-        attention = self.operation(self.width)
-        return [EncoderLayer(attention, self.width, self.feedforward, dropout=self.dropout, norm_eps=self.norm_eps)]
+        return [EncoderLayer(self.operation(self.width), self)]
 
     def strong_layer(self) -> list[nn.Module]:
-        return [self.residual(self.operation), self.residual(partial(LinearOperation, self.width))]
+        linear = LinearOperation(self.width, self.feedforward)
+        return [ResidualLayer(self.operation(self.feedforward), self), ResidualLayer(linear, self)]
 
 
 @final
 class EncoderLayer(nn.Module):
     """Post-norm: attention, then a feed-forward with ReLU, each added to its input and normalised."""
 
-    def __init__(self, attention: nn.Module, width: int, feedforward: int, *, dropout: float, norm_eps: float) -> None:
+    def __init__(self, attention: nn.Module, stack: Stack) -> None:
         super().__init__()
         self.attention = attention
-        self.first = nn.Linear(width, feedforward)
-        self.second = nn.Linear(feedforward, width)
-        self.attention_norm = nn.LayerNorm(width, eps=norm_eps)
-        self.feedforward_norm = nn.LayerNorm(width, eps=norm_eps)
-        self.dropout = dropout
+        self.first = nn.Linear(stack.width, stack.feedforward)
+        self.second = nn.Linear(stack.feedforward, stack.width)
+        self.attention_norm = nn.LayerNorm(stack.width, eps=stack.norm_eps)
+        self.feedforward_norm = nn.LayerNorm(stack.width, eps=stack.norm_eps)
+        self.dropout = stack.dropout
 
-    def forward(
-        self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None, rows: Tensor | None = None
-    ) -> Tensor:
-        h = self.attention_norm(pick(h, rows) + self._drop(self.attention(h, rows=rows)))
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:
+        h = self.attention_norm(edges.pick(h) + self._drop(self.attention(h, edges)))
         inner = self._drop(self.first(h).relu())
         return self.feedforward_norm(h + self._drop(self.second(inner)))
 
@@ -96,8 +97,7 @@ class Attention(nn.Module):
 
     def __init__(self, width: int, out: int, *, heads: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.heads = heads
-        self.dropout = dropout
+        self.heads, self.dropout = heads, dropout
         self.project = nn.Linear(width, 3 * width)
         self.out = nn.Linear(width, out)
         self.reset_parameters()
@@ -109,16 +109,10 @@ class Attention(nn.Module):
         self.out.reset_parameters()
         nn.init.zeros_(self.out.bias)
 
-    def forward(
-        self,
-        h: Tensor,
-        edge_index: Tensor | None = None,
-        edge_weight: Tensor | None = None,
-        rows: Tensor | None = None,
-    ) -> Tensor:
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:
         states = self.project(h).view(1, h.size(0), 3, self.heads, -1)
         query, key, value = states.transpose(1, 3).unbind(2)  # each [1, heads, num_nodes, width / heads]
-        query = query if rows is None else query[:, :, rows]
+        query = query if edges.rows is None else query[:, :, edges.rows]
         if self.training and self.dropout > 0:
             seen = self._dropped(query, key, value)
         else:
