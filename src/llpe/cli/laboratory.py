@@ -142,7 +142,7 @@ def predict(
       llpe predict runs/mine/llpe+sage/89abcdef new-graph.npz -o classes.npz --split 3
     """
     check_new_file("output", out, PREDICTED, replace=force)
-    from llpe.lab.prediction import predict_graph, write_predictions
+    from llpe.lab.predict import predict_graph, write_predictions
 
     dataset = open_graph(graph, data_root)
     prediction = predict_graph(run, dataset, split=split)

@@ -16,8 +16,8 @@ from llpe.data import NodeDataset, sparse_features
 from llpe.encodings import Encoding
 from llpe.graph import Graph
 from llpe.lab.config import Config
-from llpe.lab.engine import plan, using_threads
 from llpe.lab.train import make_optimiser
+from llpe.lab.workers import plan, using_threads
 from llpe.models import Classifier
 from llpe.probes import probe_features
 

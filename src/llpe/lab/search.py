@@ -27,15 +27,17 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, make_splits
 from llpe.files import replacing
 from llpe.lab.config import Config, ConfigError, assign, resolve
-from llpe.lab.fit import Tell, train_in
+from llpe.lab.fit import train_splits
 from llpe.lab.runs import RunFolder
 from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.train import Outcome, Task, make_task
 from llpe.lab.trials import Method, Trial, Trials
+from llpe.lab.workers import Tell
 
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
 ENOUGH_NODES = 500  # validation nodes that a trial is judged on at first: fewer choose by chance
@@ -148,7 +150,7 @@ class _Hunt:
             dataset, self.base.splits.kind, count=self.base.splits.count, seed=self.base.splits.seed
         )
         self.path = RunFolder.of(root, self.base).path.with_name(f"search-{self._hash()}")
-        self.tasks: dict[str, Task] = {}
+        self.prepared: dict[str, Data] = {}
 
     def _check_space(self) -> None:
         problems = [
@@ -234,11 +236,10 @@ class _Hunt:
         config = self.config(choice)
         folder = RunFolder(self.path / "trials" / config.hash, config)
         with folder.locked():
-            return train_in(
-                folder,
-                self.dataset,
+            return train_splits(
                 self.task(config),
                 self.splits,
+                folder=folder,
                 only=range(splits),
                 pause=pause,
                 workers=self.workers,
@@ -246,12 +247,11 @@ class _Hunt:
             )
 
     def task(self, config: Config) -> Task:
-        """The prepared graph of a config; the last one is kept, as many trials share it."""
+        """The graph and model of a config; the last prepared graph is kept, as many trials share it."""
         key = config.encoding.model_dump_json()
-        if key not in self.tasks:
-            features = config.training.features
-            self.tasks = {key: make_task(self.dataset, config.make_encoding(), features=features)}
-        return self.tasks[key]
+        task = make_task(self.dataset, config, data=self.prepared.get(key))
+        self.prepared = {key: task.data}
+        return task
 
     def conclude(self, finished: list[Trial]) -> Found:
         """The best complete trial; the weights of the others are deleted."""

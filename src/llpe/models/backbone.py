@@ -48,6 +48,11 @@ class Edges:
             return self
         return replace(self, rows=rows, matrix=self.matrix and self.matrix.take(rows))
 
+    def propagate(self, h: Tensor) -> Tensor:
+        """The product of the adjacency with ``h``."""
+        assert self.matrix is not None
+        return self.matrix @ h
+
     def pick(self, h: Tensor) -> Tensor:
         """The rows of ``h`` that are asked for."""
         return h if self.rows is None else h[self.rows]
@@ -65,9 +70,7 @@ class Backbone(nn.Module):
     layers: nn.ModuleList
     norm: nn.Module
 
-    def edges(
-        self, edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int, dtype: torch.dtype
-    ) -> Edges:
+    def edges(self, edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int, dtype: torch.dtype) -> Edges:
         """What the layers need of a graph, which does not change in training."""
         return Edges(edge_index, edge_weight)
 

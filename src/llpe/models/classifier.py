@@ -88,7 +88,7 @@ class Classifier(nn.Module):
         super().__init__()
         from llpe.models import make_backbone  # the table of names, which imports this file
 
-        self.dim = getattr(encoding, "dim", None)
+        self.dim: int = getattr(encoding, "dim", None)  # type: ignore[assignment]  # checked below
         for name, value, least in (
             ("in_features", in_features, 0),
             ("num_classes", num_classes, 2),

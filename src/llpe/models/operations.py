@@ -41,13 +41,11 @@ class LinearOperation(nn.Linear):
 class _Propagating(Stack):
     """What multiplies with a normalised adjacency."""
 
-    def edges(
-        self, edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int, dtype: torch.dtype
-    ) -> Edges:
+    def edges(self, edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int, dtype: torch.dtype) -> Edges:
         check_edges(edge_index, edge_weight, num_nodes)
         assert edge_index is not None
         given = torch.ones_like(edge_index[0]) if edge_weight is None else edge_weight.reshape(-1)
-        row, column, value = self.normalise(*edge_index, given.double(), num_nodes)
+        row, column, value = self.normalise(edge_index[0], edge_index[1], given.double(), num_nodes)
         entries = torch.stack([row, column])
         with quiet():
             matrix = torch.sparse_coo_tensor(entries, value.to(dtype), (num_nodes, num_nodes))
@@ -91,7 +89,7 @@ class SageOperation(nn.Module):
         self.own = nn.Linear(width, out, bias=False)
 
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
-        return self.neighbours(edges.matrix @ h) + self.own(edges.pick(h))
+        return self.neighbours(edges.propagate(h)) + self.own(edges.pick(h))
 
 
 @final
@@ -130,7 +128,7 @@ class GcnOperation(nn.Module):
         self.linear = nn.Linear(width, out)
 
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
-        return self.linear(edges.matrix @ h)
+        return self.linear(edges.propagate(h))
 
 
 def _inverse(degree: Tensor) -> Tensor:

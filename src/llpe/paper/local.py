@@ -20,7 +20,7 @@ import numpy as np
 
 from llpe.data import NodeDataset, make_splits
 from llpe.graph import local_homophily
-from llpe.lab.prediction import predict_graph
+from llpe.lab.predict import predict_graph
 from llpe.paper.base import Context, Study
 from llpe.report.collect import Run
 from llpe.report.grid import Grid
