@@ -54,7 +54,7 @@ def models() -> list[Row]:
     """Name, what it is and options of each model of our own."""
     rows = []
     for name, kind in BACKBONES.items():
-        what = _first_line(sys.modules[kind.__module__]).partition(": ")[2].rstrip(".")
+        what = _first_line(kind).rstrip(".")
         rows.append({"name": name, "what": what, "options": _as_text(backbone_options(name))})
     return rows
 

@@ -13,20 +13,16 @@ from typing import Any
 
 from torch import nn
 
-from llpe.models.adapter import PYG_MODELS, Adapter, PyGBackbone
-from llpe.models.backbone import VARIANTS, Backbone, Stack
+from llpe.models.adapter import PYG_MODELS, Adapter, PyGOperation
+from llpe.models.backbone import VARIANTS, Backbone, LinearOperation, Operation, Stack
 from llpe.models.classifier import Classifier, Inputs
 from llpe.models.fixed_matrix import take_rows
-from llpe.models.gt import GT
-from llpe.models.operations import GCN, MLP, SAGE
+from llpe.models.gt import Attention
+from llpe.models.operations import GcnOperation, SageOperation
 
 __all__ = [
     "BACKBONES",
-    "GCN",
-    "GT",
-    "MLP",
     "PYG_MODELS",
-    "SAGE",
     "VARIANTS",
     "Adapter",
     "Backbone",
@@ -37,8 +33,13 @@ __all__ = [
     "take_rows",
 ]
 
-BACKBONES: dict[str, type[Stack]] = {"mlp": MLP, "sage": SAGE, "gcn": GCN, "gt": GT}
-"""The one table of names. Capitals matter: ``gcn`` is ours, ``GCN`` is PyG's."""
+BACKBONES: dict[str, type[Operation]] = {
+    "mlp": LinearOperation,
+    "sage": SageOperation,
+    "gcn": GcnOperation,
+    "gt": Attention,
+}
+"""The one table of names, with the operation of each. Capitals matter: ``gcn`` is ours, ``GCN`` is PyG's."""
 
 
 def backbone_options(model: str) -> dict[str, Any]:
@@ -57,8 +58,10 @@ def backbone_options(model: str) -> dict[str, Any]:
             f"`model` must be one of {', '.join(BACKBONES)}, a PyG model ({', '.join(PYG_MODELS)}) "
             f"or a module, got {model!r}."
         )
-    known = inspect.signature(Stack).parameters | inspect.signature(BACKBONES.get(model, Stack)).parameters
-    return {name: each.default for name, each in known.items() if each.default is not each.empty}
+    known = [*inspect.signature(Stack).parameters.values()]
+    if model in BACKBONES:
+        known += inspect.signature(BACKBONES[model]).parameters.values()
+    return {each.name: each.default for each in known if each.kind is each.KEYWORD_ONLY and each.name != "width"}
 
 
 def make_backbone(model: str | nn.Module, *, width: int, **options: Any) -> Backbone:
@@ -89,10 +92,10 @@ def make_backbone(model: str | nn.Module, *, width: int, **options: Any) -> Back
         return Adapter(model, width=width)
     known = backbone_options(model)
     if model in PYG_MODELS:
-        return PyGBackbone(model, width=width, **options)
+        return Stack(PyGOperation, width=width, name=model, inner_dropout=options.get("dropout", 0.0), **options)
     for name, value in options.items():
         if name not in known:
             raise ValueError(
                 f"`{name}` must be left out for {model}, got {value!r}. Its options are {', '.join(known)}."
             )
-    return BACKBONES[model](width=width, **options)
+    return Stack(BACKBONES[model], width=width, **options)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch_geometric.nn.models import basic_gnn
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 
-from llpe.models.backbone import Backbone, Edges, Stack
+from llpe.models.backbone import Backbone, Edges, Operation
 
 PYG_MODELS: dict[str, type[BasicGNN]] = {
     name: value
@@ -22,47 +22,6 @@ PYG_MODELS: dict[str, type[BasicGNN]] = {
     if inspect.isclass(value) and issubclass(value, BasicGNN) and value is not BasicGNN
 }
 """The PyG models that can be asked for by class name."""
-
-
-@final
-class PyGBackbone(Stack):
-    """A PyG model, layer by layer, stacked like our own backbones.
-
-    Args:
-        name: the class name, a key of ``PYG_MODELS``.
-        width: width of the node states.
-        options: those of :class:`~llpe.models.backbone.Stack`; others go to the PyG class, e.g. ``heads=4``.
-
-    Example:
-        >>> import torch
-        >>> from llpe.graph import tiny
-        >>> gat = PyGBackbone("GAT", width=8, heads=2, variant="strong")
-        >>> gat(torch.ones(5, 8), tiny("path").edge_index).shape
-        torch.Size([5, 8])
-    """
-
-    def __init__(self, name: str, *, width: int, **options: Any) -> None:
-        shared = {key: options.pop(key) for key in inspect.signature(Stack).parameters if key in options}
-        for key in ("in_channels", "hidden_channels", "num_layers", "out_channels", "norm", "norm_kwargs", "jk"):
-            if key in options:
-                raise ValueError(
-                    f"`{key}` must be left out when a PyG model is named, got {options[key]!r}. "
-                    "Widths, layers and normalisation are set by width, layers and variant; "
-                    f"or build the {name} yourself and pass the instance."
-                )
-        self.name, self.options = name, options
-        super().__init__(width=width, **shared)
-
-    def operation(self, out: int) -> nn.Module:
-        options = {**self.options, "dropout": self.dropout}
-        try:
-            model = PYG_MODELS[self.name](self.width, out, num_layers=1, **options)
-        except (TypeError, ValueError, AssertionError, KeyError) as error:
-            raise ValueError(
-                f"`{self.name}` must be buildable from {self.width} to {out} channels with the options {options}, "
-                f"got {type(error).__name__}: {error}. See torch_geometric.nn.models.{self.name}."
-            ) from error
-        return Wrapped(model, self.width, out)
 
 
 @final
@@ -91,9 +50,8 @@ class Adapter(Backbone):
         self.row_wise = bool(getattr(module, "row_wise", False))
 
 
-@final
-class Wrapped(nn.Module):
-    """A module from ``width`` to ``out`` columns as one layer or operation."""
+class Wrapped(Operation):
+    """A module from ``width`` to ``out`` columns as an operation."""
 
     def __init__(self, module: nn.Module, width: int, out: int) -> None:
         super().__init__()
@@ -125,3 +83,26 @@ class Wrapped(nn.Module):
                 "A backbone keeps the number of rows and the width; the classes come after it."
             )
         return edges.pick(result)
+
+
+@final
+class PyGOperation(Wrapped):
+    """One layer of the PyG model ``name``; ``options`` are those of its class."""
+
+    def __init__(self, width: int, out: int, *, name: str, **options: Any) -> None:
+        for key in ("in_channels", "hidden_channels", "num_layers", "out_channels", "norm", "norm_kwargs", "jk"):
+            if key in options:
+                raise ValueError(
+                    f"`{key}` must be left out when a PyG model is named, got {options[key]!r}. "
+                    "Widths, layers and normalisation are set by width, layers and variant; "
+                    f"or build the {name} yourself and pass the instance."
+                )
+        options["dropout"] = options.pop("inner_dropout", 0.0)
+        try:
+            model = PYG_MODELS[name](width, out, num_layers=1, **options)
+        except (TypeError, ValueError, AssertionError, KeyError) as error:
+            raise ValueError(
+                f"`{name}` must be buildable from {width} to {out} channels with the options {options}, "
+                f"got {type(error).__name__}: {error}. See torch_geometric.nn.models.{name}."
+            ) from error
+        super().__init__(model, width, out)

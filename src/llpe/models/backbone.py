@@ -1,19 +1,21 @@
-"""What all backbones share, and the two ways to stack an operation: plain and strong.
+"""A backbone maps node states to node states of the same width, h → h; it knows no features, encodings or classes.
 
-A *backbone* maps node states to node states of the same width, h → h, and knows nothing of features, encodings or
-classes. Ours are stacks of one *operation* (a linear map, a mean over neighbours, attention, …), which ends in a linear
-map to a given width:
+Ours are stacks of one *operation* (a linear map, a mean over neighbours, attention, …) in one of two ways:
 
-* ``plain``, the paper's bases: layers × (operation → ReLU → dropout);
+* ``plain``, the paper's bases: layers × (operation → ReLU → dropout). Where all nodes see each other, the layer of a
+  transformer instead, with a feed-forward part: see :class:`PostNormLayer`.
 * ``strong``: layers × (h + feed-forward of the normalised h), where the operation is the first of the feed-forward's
   two layers: LayerNorm → operation → GELU → dropout → Linear → dropout, and a LayerNorm at the end. After Platonov et
   al., "A critical look at the evaluation of GNNs under heterophily" (2023). One wrapper for all, so that a comparison
-  of operations is fair by construction.
+  of operations is fair by construction. After attention it is applied again, to a linear map.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -44,18 +46,23 @@ class Edges:
 
     def take(self, rows: Tensor | None) -> Edges:
         """The edges for a layer that is asked for ``rows``."""
-        if rows is None:
-            return self
-        return replace(self, rows=rows, matrix=self.matrix and self.matrix.take(rows))
-
-    def propagate(self, h: Tensor) -> Tensor:
-        """The product of the adjacency with ``h``."""
-        assert self.matrix is not None
-        return self.matrix @ h
+        return self if rows is None else replace(self, rows=rows, matrix=self.matrix and self.matrix.take(rows))
 
     def pick(self, h: Tensor) -> Tensor:
         """The rows of ``h`` that are asked for."""
         return h if self.rows is None else h[self.rows]
+
+
+class Operation(nn.Module):
+    """Made with the widths of its input and output, called with node states and :class:`Edges`."""
+
+    row_wise: bool = False  # whether each node sees its own row only, so that any rows will do
+    whole_graph: bool = False  # whether each node sees all rows, so that several graphs must not be mixed
+
+    @classmethod
+    def edges(cls, edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int, dtype: torch.dtype) -> Edges:
+        """What the operation needs of a graph, which does not change in training."""
+        return Edges(edge_index, edge_weight)
 
 
 class Backbone(nn.Module):
@@ -65,14 +72,11 @@ class Backbone(nn.Module):
     [num_nodes, width]. With ``rows``, [rows, width]: the last layer is computed for those rows alone.
     """
 
-    whole_graph: bool = False  # whether each node sees all rows, so that several graphs must not be mixed
-    row_wise: bool = False  # whether each node sees its own row only, so that any rows will do
+    row_wise: bool = False
+    whole_graph: bool = False
     layers: nn.ModuleList
     norm: nn.Module
-
-    def edges(self, edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int, dtype: torch.dtype) -> Edges:
-        """What the layers need of a graph, which does not change in training."""
-        return Edges(edge_index, edge_weight)
+    edges: Callable[[Tensor | None, Tensor | None, int, torch.dtype], Edges] = Operation.edges
 
     def forward(
         self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None = None, rows: Tensor | None = None
@@ -93,9 +97,10 @@ class Backbone(nn.Module):
 
 
 class Stack(Backbone):
-    """A stack of one operation, which a subclass makes.
+    """A stack of one operation.
 
     Args:
+        operation: its class.
         width: width of the node states.
         layers: how many; by default 2 plain or 4 strong ones.
         dropout: share of entries dropped after each layer, while training.
@@ -103,10 +108,12 @@ class Stack(Backbone):
         feedforward: inner width of feed-forward parts, by default ``width``. All strong layers have one; of the plain
             ones only those of ``gt``.
         norm_eps: ε of the layer norms, which are where the feed-forward parts are.
+        own: options of the operation.
     """
 
     def __init__(
         self,
+        operation: Any,
         *,
         width: int,
         layers: int | None = None,
@@ -114,6 +121,7 @@ class Stack(Backbone):
         variant: str = "plain",
         feedforward: int | None = None,
         norm_eps: float = 1e-5,
+        **own: Any,
     ) -> None:
         super().__init__()
         if variant not in VARIANTS:
@@ -125,38 +133,57 @@ class Stack(Backbone):
         check_share("dropout", dropout)
         if not 0 <= norm_eps < float("inf"):
             raise ValueError(f"`norm_eps` must be a finite number of at least 0, got {norm_eps!r}.")
-        self.width, self.feedforward, self.dropout, self.variant = width, feedforward, dropout, variant
-        self.norm_eps = norm_eps
-        make = self.plain_layer if variant == "plain" else self.strong_layer
-        self.layers = nn.ModuleList(layer for _ in range(layers) for layer in make())
+        self.width, self.feedforward, self.dropout = width, feedforward, dropout
+        self.variant, self.norm_eps = variant, norm_eps
+        self.row_wise, self.whole_graph, self.edges = operation.row_wise, operation.whole_graph, operation.edges
+        make = partial(operation, width, **own)
+        self.layers = nn.ModuleList(layer for _ in range(layers) for layer in self._layer(make))
         self.norm = nn.Identity() if variant == "plain" else nn.LayerNorm(width, eps=norm_eps)
 
-    def operation(self, out: int) -> nn.Module:
-        """One operation from ``width`` to ``out`` columns."""
-        raise NotImplementedError
-
-    def plain_layer(self) -> list[nn.Module]:
-        return [PlainLayer(self.operation(self.width), dropout=self.dropout)]
-
-    def strong_layer(self) -> list[nn.Module]:
-        return [ResidualLayer(self.operation(self.feedforward), self)]
+    def _layer(self, make: Callable[[int], Operation]) -> list[nn.Module]:
+        inner = self.feedforward
+        if self.variant == "plain":
+            return [PostNormLayer(make(self.width), self) if self.whole_graph else PlainLayer(make(self.width), self)]
+        residual = ResidualLayer(make(inner), self)
+        return [residual, ResidualLayer(LinearOperation(self.width, inner), self)] if self.whole_graph else [residual]
 
 
 class PlainLayer(nn.Module):
     """Operation → ReLU → dropout."""
 
-    def __init__(self, operation: nn.Module, *, dropout: float) -> None:
+    def __init__(self, operation: Operation, stack: Stack) -> None:
         super().__init__()
-        self.operation, self.dropout = operation, dropout
+        self.operation, self.dropout = operation, stack.dropout
 
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
         return dropout(self.operation(h, edges).relu(), self.dropout, self.training)
 
 
+class PostNormLayer(nn.Module):
+    """Attention, then a feed-forward with ReLU, each added to its input and normalised.
+
+    As in "Attention is all you need" and ``torch.nn.TransformerEncoderLayer``.
+    """
+
+    def __init__(self, attention: Operation, stack: Stack) -> None:
+        super().__init__()
+        self.attention = attention
+        self.first = nn.Linear(stack.width, stack.feedforward)
+        self.second = nn.Linear(stack.feedforward, stack.width)
+        self.attention_norm = nn.LayerNorm(stack.width, eps=stack.norm_eps)
+        self.feedforward_norm = nn.LayerNorm(stack.width, eps=stack.norm_eps)
+        self.dropout = stack.dropout
+
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:
+        drop = partial(dropout, share=self.dropout, training=self.training)
+        h = self.attention_norm(edges.pick(h) + drop(self.attention(h, edges)))
+        return self.feedforward_norm(h + drop(self.second(drop(self.first(h).relu()))))
+
+
 class ResidualLayer(nn.Module):
     """h + dropout(Linear(dropout(GELU(operation(LayerNorm(h)))))); the operation gives ``feedforward`` columns."""
 
-    def __init__(self, operation: nn.Module, stack: Stack) -> None:
+    def __init__(self, operation: Operation, stack: Stack) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(stack.width, eps=stack.norm_eps)
         self.operation = operation
@@ -166,6 +193,15 @@ class ResidualLayer(nn.Module):
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
         inner = dropout(F.gelu(self.operation(self.norm(h), edges)), self.dropout, self.training)
         return edges.pick(h) + dropout(self.linear(inner), self.dropout, self.training)
+
+
+class LinearOperation(nn.Linear, Operation):
+    """Each node by itself, h_i → W h_i + b. Edges are not used, so any rows of a graph will do."""
+
+    row_wise = True
+
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:  # type: ignore[override]
+        return super().forward(edges.pick(h))
 
 
 def reset(module: nn.Module) -> None:
