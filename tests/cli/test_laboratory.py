@@ -63,7 +63,7 @@ def test_train_says_what_it_does_to_the_features(tmp_path):
 
 def test_train_again_only_reads_what_is_there(trained, monkeypatch):
     document, tmp_path = trained
-    monkeypatch.setattr("llpe.lab.train._Run", None)
+    monkeypatch.setattr("llpe.lab.train.make_optimiser", None)
     again = json.loads(call(*TRAIN, "--runs", tmp_path / "runs", "--json").stdout)
     assert again == document
     resumed = json.loads(call("train", document["run"], "--runs", tmp_path / "runs", "--json").stdout)

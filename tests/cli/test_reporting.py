@@ -44,7 +44,7 @@ def test_compare_answers_the_question_and_says_where_the_page_is(trained):
 
 def test_compare_goes_on_where_it_was_and_speaks_json(trained, llpe, monkeypatch):
     _, folder = trained
-    monkeypatch.setattr("llpe.lab.train._Run", None)
+    monkeypatch.setattr("llpe.lab.train.make_optimiser", None)
     again = llpe("compare", "sbm:n=80", "--splits", 2, "--runs", folder / "runs", "-o", folder / "page.html", "--json")
     assert again.exit_code == 0, again.output
     document = json.loads(again.stdout)

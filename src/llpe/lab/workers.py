@@ -92,7 +92,7 @@ def _in_processes(train: Train, pending: list[int], plan: Plan, tell: Tell) -> I
                         yield future.result()
             except BaseException:
                 stop.value = 1
-                pool.shutdown(wait=False, cancel_futures=True)
+                pool.shutdown(cancel_futures=True)
                 raise
     except BrokenProcessPool:
         codes = [child.exitcode for child in children if child.exitcode not in (None, 0, -signal.SIGTERM)]
@@ -113,12 +113,16 @@ def _start(train: Train, threads: int, progress: Any, stop: Any, parent: int) ->
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent sets `stop`
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
+    def check() -> None:
+        if stop.value:
+            raise KeyboardInterrupt
+
     def work(index: int) -> Outcome:
+        check()
         seldom = _seldom(progress.put)
 
         def tell(now: Progress) -> None:
-            if stop.value:
-                raise KeyboardInterrupt
+            check()
             seldom(now)
 
         return train(index, tell)
