@@ -111,8 +111,10 @@ def make_task(
     """
     if dataset.num_classes < 2:
         raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
-    model = model or config.make_classifier(dataset.num_features, dataset.num_classes)
-    data = data or prepared(dataset.data, model.encoding, features=config.training.features, cache=cache)
+    if model is None:
+        model = config.make_classifier(dataset.num_features, dataset.num_classes)
+    if data is None:
+        data = prepared(dataset.data, model.encoding, features=config.training.features, cache=cache)
     model.encoding.initialise(data)
     return Task(dataset, config, data, model, None if model.backbone.row_wise else model.inputs(data))
 

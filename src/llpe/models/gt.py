@@ -17,7 +17,7 @@ QUERY_ROWS = 512  # rows of the attention matrix held at once when its entries a
 
 @final
 class Attention(Operation):
-    """graph transformer with full attention, each node attending to every node (Dwivedi & Bresson, 2021).
+    """Graph transformer with full attention, each node attending to every node (Dwivedi & Bresson, 2021).
 
     The attention of head a is softmax(Q_a K_aᵀ / √(width / heads)) V_a, of the rows asked for to all rows:
     [num_nodes, width] → [rows, out]. No n × n matrix is kept, so memory is linear in the number of nodes, in training

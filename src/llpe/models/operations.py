@@ -59,7 +59,7 @@ class SageOperation(_Propagation):
 
 @final
 class GcnOperation(_Propagation):
-    """graph convolution, h → D^(−1/2)(A + I)D^(−1/2) h W + b (Kipf & Welling, 2017).
+    """Graph convolution, h → D^(−1/2)(A + I)D^(−1/2) h W + b (Kipf & Welling, 2017).
 
     A node that has self-loops keeps their weight instead of 1.
     """
