@@ -34,7 +34,7 @@ from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 
 from llpe import LLPE, Encoding, ProbeLLPE, make_encoding
 from llpe.data import DownloadError, NodeDataset, load_graph
-from llpe.models.sparse import FixedMatrix
+from llpe.models.fixed_matrix import FixedMatrix
 
 GRAPHS = ("cora", "cora-ml", "texas", "cornell")
 FILES = ("chameleon_filtered",)  # beside the checkout, no benchmark of PyG's
@@ -129,7 +129,7 @@ def score(data: Data, split: tuple[Tensor, ...], cell: Cell, seed: int, classes:
     fixed = torch.empty(data.num_nodes, 0)
     if cell.encoding == PYG:
         fixed = T.AddLaplacianEigenvectorPE(16, is_undirected=True)(data.clone()).laplacian_eigenvector_pe
-    x = FixedMatrix(lambda: data.x.to_sparse())
+    x = FixedMatrix(data.x.to_sparse())
     model = Net(cell.model, data.x.size(1), fixed.size(1) + encoding.dim, classes)
     first = [*model.inside.parameters(), *model.first.parameters()]
     rest = [*model.second.parameters(), *encoding.parameters()]  # 3

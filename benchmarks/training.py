@@ -111,7 +111,7 @@ def epoch_times(dataset: NodeDataset, cache: Cache, *, epochs: int) -> tuple[Epo
     }
     config = resolve(as_in_the_paper({"dataset": dataset.name, **raw}))
     split = make_splits(dataset)[0]
-    task = make_task(dataset, config.make_encoding(), features=config.training.features, cache=cache)
+    task = make_task(dataset, config, cache=cache)
     when: list[float] = []
     scores: list[float] = []
 
@@ -119,7 +119,7 @@ def epoch_times(dataset: NodeDataset, cache: Cache, *, epochs: int) -> tuple[Epo
         when.append(time.perf_counter())
         scores.append(progress.val)
 
-    train_split(task, split, 0, config, on_epoch=on_epoch)
+    train_split(task, split, 0, on_epoch=on_epoch)
     ours = statistics.median(np.diff(when)), scores[-1]
 
     values, vectors = spectrum.values.float(), spectrum.vectors.float()

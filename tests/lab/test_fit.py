@@ -16,13 +16,13 @@ from torch_geometric.nn import GCN
 
 from llpe import LLPE, ProbeLLPE
 from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
-from llpe.lab import ConfigError, RunFolder, fit, load_encoding, predict, resolve, run
-from llpe.lab import engine as engine_module
+from llpe.lab import ConfigError, RunFolder, WorkerError, fit, load_encoding, predict, resolve, run
 from llpe.lab import train as train_module
 from llpe.lab.traces import load_classifier
-from llpe.lab.train import make_task, prepared, score, train_split
+from llpe.lab.train import make_optimiser, make_task, prepared, score, train_split
 
 QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
+SBM = load_graph("sbm:n=120")
 
 
 def config_of(spec="sbm:n=120", **changes):
@@ -36,6 +36,16 @@ def config_of(spec="sbm:n=120", **changes):
     for section, values in changes.items():
         raw[section] |= values
     return resolve(raw)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A finished run of three splits."""
+    return run(SBM, config_of(), root=tmp_path_factory.mktemp("runs"))
+
+
+def same_weights(one, two):
+    return all(torch.equal(one.state[name], two.state[name]) for name in one.state | two.state)
 
 
 def test_fit_learns_blocks_and_returns_everything():
@@ -86,16 +96,13 @@ def test_one_worker_and_two_give_the_same_bits():
     data = sbm(n=120, seed=1)
     one, two = (fit(data, splits=3, workers=workers, **QUICK) for workers in (1, 2))
     assert [o.test for o in one.outcomes] == [o.test for o in two.outcomes]
-    for a, b in zip(one.outcomes, two.outcomes, strict=True):
-        for name in a.state:
-            assert torch.equal(a.state[name], b.state[name])
+    assert all(map(same_weights, one.outcomes, two.outcomes))
 
 
 @pytest.mark.parametrize("model", ["mlp", "sage", "gcn", "gt"])
 @pytest.mark.parametrize("encoding", ["none", "lpe-full", "san", "llpe"])
 def test_every_kind_of_model_and_encoding_trains(model, encoding):
-    options = {"epochs": 3, "dim": 8, "hidden": 8}
-    result = fit(sbm(n=60, seed=0), encoding=encoding, model=model, splits=1, **options)
+    result = fit(sbm(n=60, seed=0), encoding=encoding, model=model, splits=1, epochs=3, dim=8, hidden=8)
     assert 0 <= result.mean_test <= 1
 
 
@@ -147,164 +154,159 @@ def test_test_nodes_never_choose():
     other.y[split.test] = 1 - other.y[split.test]
     one, two = (fit(graph, splits=split, **QUICK).outcomes[0] for graph in (data, other))
     assert (one.val, one.best_epoch, one.epochs) == (two.val, two.best_epoch, two.epochs)
-    assert all(torch.equal(one.state[name], two.state[name]) for name in one.state)
+    assert same_weights(one, two)
     assert one.test == pytest.approx(1 - two.test)
 
 
 def test_patience_ends_training_and_the_best_weights_are_kept():
     dataset = load_graph("sbm:n=200,homophily=0.8")
     config = config_of("sbm:n=200,homophily=0.8", training={"epochs": 500, "patience": 7, "lr": 0.05})
-    task = make_task(dataset, config.make_encoding())
-    seen = []
-    outcome = train_split(task, make_splits(dataset, count=1)[0], 0, config, on_epoch=lambda p: seen.append(p.val))
+    task, seen = make_task(dataset, config), []
+    outcome = train_split(task, make_splits(dataset, count=1)[0], 0, on_epoch=lambda p: seen.append(p.val))
     assert outcome.epochs - outcome.best_epoch == 7
     assert outcome.epochs < 500
     assert outcome.val == max(seen) == seen[outcome.best_epoch]
 
 
-def test_a_split_whose_loss_is_not_finite_fails_alone(tmp_path):
-    data = sbm(n=120, seed=0)
-    dataset = NodeDataset("d", data, "accuracy", 2)
-    config = config_of(training={"lr": 1e30, "optimizer": "sgd"})
-    result_of = {}
+def test_splits_whose_loss_is_not_finite_fail_and_say_so(tmp_path):
+    config, statuses = config_of(training={"lr": 1e30, "optimizer": "sgd"}), {}
     with pytest.raises(RuntimeError, match=r"every split failed; split 0: the loss was .*smaller lr"):
-        run(dataset, config, root=tmp_path, on_outcome=lambda o: result_of.setdefault(o.split, o.status))
-    assert result_of == {0: "failed", 1: "failed", 2: "failed"}
-    reports = sorted(tmp_path.rglob("report.json"))
-    assert len(reports) == 3
-    assert json.loads(reports[0].read_text())["status"] == "failed"
+        run(SBM, config, root=tmp_path, on_outcome=lambda o: statuses.setdefault(o.split, o.status))
+    assert statuses == {0: "failed", 1: "failed", 2: "failed"}
+    reports = [json.loads(file.read_text()) for file in tmp_path.rglob("report.json")]
+    assert [report["status"] for report in reports] == ["failed"] * 3
 
 
-def test_failed_splits_do_not_enter_the_mean(monkeypatch):
-    original = train_module._Run.epochs
+def test_a_failed_split_fails_alone_and_does_not_enter_the_mean(monkeypatch):
+    made = []
 
-    def sometimes(self):
-        if self.index == 1:
-            raise train_module._NotFiniteError("the loss was nan after 0 steps")
-        return original(self)
+    def sometimes_wild(model, settings):
+        made.append(model)
+        return torch.optim.SGD(model.parameters(), lr=1e30) if len(made) == 2 else make_optimiser(model, settings)
 
-    monkeypatch.setattr(train_module._Run, "epochs", sometimes)
+    monkeypatch.setattr(train_module, "make_optimiser", sometimes_wild)
     result = fit(sbm(n=120), splits=3, workers=1, **QUICK)
     assert [o.status for o in result.outcomes] == ["done", "failed", "done"]
     assert len(result.test) == 2
 
 
-def test_a_run_folder_explains_itself(tmp_path):
-    dataset = load_graph("sbm:n=120")
-    result = run(dataset, config_of(), root=tmp_path)
-    folder = result.run
-    assert folder.parent.parent.parent == tmp_path
+def test_a_run_folder_explains_itself(trained):
+    folder = trained.run
     assert folder.parent.name == "llpe+mlp"
-    assert sorted(p.name for p in folder.iterdir() if not p.name.startswith(".")) == [
-        "config.toml",
-        "spectrum.npz",
-        "split-00",
-        "split-01",
-        "split-02",
-    ]
-    assert sorted(p.name for p in (folder / "split-01").iterdir()) == [
-        "curves.npz",
-        "filters.npz",
-        "model.safetensors",
-        "picture.npz",
-        "predictions.npz",
-        "report.json",
-        "split.npz",
-    ]
+    splits = ["split-00", "split-01", "split-02"]
+    assert sorted(p.name for p in folder.glob("[!.]*")) == ["config.toml", "spectrum.npz", *splits]
+    files = "curves.npz filters.npz model.safetensors picture.npz predictions.npz report.json split.npz"
+    assert sorted(p.name for p in (folder / "split-01").iterdir()) == files.split()
     report = json.loads((folder / "split-01" / "report.json").read_text())
     assert report["status"] == "done"
-    assert report["test"] == result.outcomes[1].test
+    assert report["test"] == trained.outcomes[1].test
     assert report["config"]["encoding"]["order"] == 16
-    assert report["data"] == dataset.fingerprint
+    assert report["data"] == SBM.fingerprint
     assert report["versions"]["torch"]
-    assert report["split_fingerprint"] == make_splits(dataset)[1].fingerprint
+    assert report["split_fingerprint"] == make_splits(SBM)[1].fingerprint
     with np.load(folder / "split-01" / "filters.npz") as filters:
         assert filters["response"].shape == (201, 1)  # shared by eight directions
 
 
-def test_a_finished_run_is_not_trained_again_and_gives_the_same_result(tmp_path, monkeypatch):
-    dataset, config = load_graph("sbm:n=120"), config_of()
-    first = run(dataset, config, root=tmp_path)
-    monkeypatch.setattr(train_module, "_Run", None)
-    second = run(dataset, config, root=tmp_path)
-    assert second.test == first.test
-    assert torch.equal(second.probabilities, first.probabilities)
+def test_a_finished_run_is_not_trained_again_and_gives_the_same_result(trained, monkeypatch):
+    monkeypatch.setattr(train_module, "make_optimiser", None)
+    again = run(SBM, config_of(), root=trained.run.parents[2])
+    assert again.test == trained.test
+    assert torch.equal(again.probabilities, trained.probabilities)
+
+
+def test_the_graph_is_prepared_and_the_model_made_once_for_all_splits(monkeypatch):
+    made = {"prepare": 0, "classifier": 0}
+
+    def counting(name, original):
+        def call(*arguments, **options):
+            made[name] += 1
+            return original(*arguments, **options)
+
+        return call
+
+    config = config_of(model={"name": "sage"})
+    monkeypatch.setattr(LLPE, "prepare", counting("prepare", LLPE.prepare))
+    monkeypatch.setattr("llpe.lab.config.Classifier", counting("classifier", train_module.Classifier))
+    run(SBM, config, workers=1)
+    assert made == {"prepare": 1, "classifier": 1}
 
 
 def test_another_config_in_the_folder_is_refused_by_its_keys(tmp_path):
-    dataset, config = load_graph("sbm:n=120"), config_of()
-    folder = run(dataset, config, root=tmp_path).run
-    text = (folder / "config.toml").read_text()
-    (folder / "config.toml").write_text(text.replace("lr = 0.01", "lr = 0.5"))
+    folder = RunFolder.of(tmp_path, config_of(training={"epochs": 1}).model_copy(update={"data": SBM.fingerprint}))
+    with folder.locked():
+        pass
+    text = (folder.path / "config.toml").read_text()
+    (folder.path / "config.toml").write_text(text.replace("lr = 0.01", "lr = 0.5"))
     with pytest.raises(ConfigError, match=r"holds another config.*\n?training.lr: 0.5 / 0.01"):
-        run(dataset, config, root=tmp_path)
+        run(SBM, config_of(training={"epochs": 1}), root=tmp_path)
 
 
 def test_a_changed_graph_is_another_run(tmp_path):
-    data = sbm(n=120, seed=0)
-    folders = []
-    for seed in (0, 1):
-        graph = data.clone()
-        graph.x = graph.x + seed
-        folders.append(fit(graph, splits=1, runs=tmp_path, **QUICK).run)
-    assert folders[0] != folders[1]
+    data, other = sbm(n=60), sbm(n=60)
+    other.x = other.x + 1
+    one, two = (fit(graph, splits=1, runs=tmp_path, **QUICK).run for graph in (data, other))
+    assert one != two
 
 
-def test_a_trained_run_can_be_loaded_and_used(tmp_path):
-    dataset = load_graph("sbm:n=120")
-    result = run(dataset, config_of(), root=tmp_path)
-    folder = RunFolder.read(result.run)
+def test_a_trained_run_can_be_loaded_and_used(trained, tmp_path):
+    folder = RunFolder.read(trained.run)
     model = load_classifier(folder)
-    data = prepared(dataset.data, model.encoding, features=folder.config["training"]["features"])
-    assert torch.allclose(predict(model, data), result.probabilities, atol=1e-6)
-    assert torch.equal(load_encoding(result.run).theta, result.encoding.theta)
+    data = prepared(SBM.data, model.encoding, features="auto")
+    assert torch.allclose(predict(model, data), trained.probabilities, atol=1e-6)
+    assert torch.equal(load_encoding(trained.run).theta, trained.encoding.theta)
     with pytest.raises(ValueError, match="`split` must be a finished split"):
         load_classifier(folder, 7)
     with pytest.raises(ValueError, match=r"`run` must be a run folder with a config.toml"):
         RunFolder.read(tmp_path)
-
-
-def test_a_run_without_a_finished_split_cannot_be_loaded(tmp_path):
-    config = config_of()
-    folder = RunFolder.of(tmp_path, config)
-    with folder.locked():
-        pass
-    with pytest.raises(ValueError, match="must have a finished split, got none"):
-        load_classifier(folder)
+    empty = RunFolder.of(tmp_path, config_of())
+    with empty.locked(), pytest.raises(ValueError, match="must have a finished split, got none"):
+        load_classifier(empty)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
-def test_a_resumed_split_ends_with_the_same_bits(tmp_path, dropout, monkeypatch):
-    """Stopped after every epoch, saved, and resumed, twenty times over."""
-    dataset = load_graph("sbm:n=120")
-    config = config_of(model={"dropout": dropout})
-    task, split = make_task(dataset, config.make_encoding()), make_splits(dataset)[0]
-    whole = train_split(task, split, 0, config)
-    file = tmp_path / "checkpoint.pt"
+def test_a_resumed_split_ends_with_the_same_bits(tmp_path, dropout):
+    """Stopped after every third epoch, saved, and resumed."""
+    task, split = make_task(SBM, config_of(model={"dropout": dropout})), make_splits(SBM)[0]
+    whole = train_split(task, split, 0)
+    stops = []
 
     def stop(progress):
-        if progress.epoch % 3 == 2 and progress.epoch > stop.last:
-            stop.last = progress.epoch
+        if progress.epoch % 3 == 2 and progress.epoch not in stops:
+            stops.append(progress.epoch)
             raise KeyboardInterrupt
 
-    stop.last = -1
-    interruptions = 0
-    while True:
+    pieces = None
+    while pieces is None:
         try:
-            pieces = train_split(task, split, 0, config, checkpoint=file, on_epoch=stop)
-            break
+            pieces = train_split(task, split, 0, checkpoint=tmp_path / "checkpoint.pt", on_epoch=stop)
         except KeyboardInterrupt:
-            interruptions += 1
-    assert interruptions > 4
-    assert (pieces.test, pieces.val, pieces.best_epoch, pieces.epochs) == (
-        whole.test,
-        whole.val,
-        whole.best_epoch,
-        whole.epochs,
-    )
-    assert all(torch.equal(pieces.state[name], whole.state[name]) for name in whole.state)
+            torch.manual_seed(99)
+    assert len(stops) > 4
+    fields = ("test", "val", "best_epoch", "epochs")
+    assert [getattr(pieces, name) for name in fields] == [getattr(whole, name) for name in fields]
+    assert same_weights(pieces, whole)
     for name in ("val", "loss"):
         assert pieces.traces["curves"][name].tobytes() == whole.traces["curves"][name].tobytes()
+
+
+def test_a_step_that_was_interrupted_leaves_the_checkpoint_before_it(tmp_path, monkeypatch):
+    task, split, file = make_task(SBM, config_of()), make_splits(SBM)[0], tmp_path / "checkpoint.pt"
+    whole = train_split(task, split, 0)
+    monkeypatch.setattr(train_module, "CHECKPOINT_SECONDS", 0.0)
+    original, steps = train_module._Run.step, []
+
+    def interrupted(self, *arguments):
+        value = original(self, *arguments)
+        steps.append(value)
+        if len(steps) == 5:
+            raise KeyboardInterrupt
+        return value
+
+    monkeypatch.setattr(train_module._Run, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train_split(task, split, 0, checkpoint=file)
+    assert same_weights(train_split(task, split, 0, checkpoint=file), whole)
 
 
 SCRIPT = """
@@ -314,7 +316,7 @@ from llpe.lab import resolve, run, train
 train.CHECKPOINT_SECONDS = 0.05
 config = resolve({
     "dataset": "sbm:n=400", "encoding": {"dim": 8, "order": 16}, "model": {"hidden": 16, "dropout": 0.2},
-    "training": {"epochs": 400, "patience": 400}, "splits": {"count": 4},
+    "training": {"epochs": 200, "patience": 200}, "splits": {"count": 3},
 })
 print(run(load_graph("sbm:n=400"), config, root=sys.argv[1], workers=2).run)
 """
@@ -329,7 +331,7 @@ def test_a_run_killed_at_any_moment_ends_as_an_uninterrupted_one(tmp_path):
 
     whole = start(tmp_path / "whole")
     assert whole.wait(timeout=120) == 0
-    for moment in (0.3, 0.6, 1.0):
+    for moment in (0.3, 1.0):
         process = start(tmp_path / "killed")
         limit = time.monotonic() + 60
         while not list((tmp_path / "killed").rglob("checkpoint.pt")) and time.monotonic() < limit:
@@ -343,7 +345,7 @@ def test_a_run_killed_at_any_moment_ends_as_an_uninterrupted_one(tmp_path):
     reports = {}
     for root in ("whole", "killed"):
         files = sorted((tmp_path / root).rglob("report.json"))
-        assert len(files) == 4
+        assert len(files) == 3
         reports[root] = [json.loads(file.read_text()) for file in files]
     for one, two in zip(reports["whole"], reports["killed"], strict=True):
         for key in ("train", "val", "test", "best_epoch", "epochs", "split_fingerprint"):
@@ -363,21 +365,30 @@ def test_a_folder_in_use_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_dead_worker_is_reported(monkeypatch):
-    def dies(self):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    monkeypatch.setattr(train_module._Run, "epochs", dies)
-    with pytest.raises(engine_module.EngineError, match=r"a worker process died \(signal 9\).*memory ran out"):
+    monkeypatch.setattr(train_module, "make_optimiser", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.raises(WorkerError, match=r"a worker process died \(signal 9\).*memory ran out"):
         fit(sbm(n=60), splits=2, workers=2, **QUICK)
 
 
 def test_an_error_in_a_worker_reaches_the_caller(monkeypatch):
-    def fails(self):
+    def fails(model, settings):
         raise ValueError("something is wrong")
 
-    monkeypatch.setattr(train_module._Run, "epochs", fails)
+    monkeypatch.setattr(train_module, "make_optimiser", fails)
     with pytest.raises(ValueError, match="something is wrong"):
         fit(sbm(n=60), splits=2, workers=2, **QUICK)
+
+
+def test_an_interruption_in_the_parent_leaves_checkpoints_of_all_workers(tmp_path):
+    def interrupt(progress):
+        if progress.epoch > 3:
+            raise KeyboardInterrupt
+
+    config = config_of(training={"epochs": 100_000, "patience": 100_000})
+    with pytest.raises(KeyboardInterrupt):
+        run(SBM, config, root=tmp_path, workers=2, on_progress=interrupt)
+    assert len(list(tmp_path.rglob("checkpoint.pt"))) == 2
+    assert not list(tmp_path.rglob("report.json"))
 
 
 @pytest.mark.parametrize(

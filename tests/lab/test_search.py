@@ -62,7 +62,7 @@ def test_only_the_chosen_trial_keeps_its_weights_and_counts_as_a_run(graph, tmp_
 
 @pytest.mark.parametrize("stop_at", [3, 40])
 def test_stopped_search_ends_as_an_uninterrupted_one(graph, tmp_path, stop_at, monkeypatch):
-    monkeypatch.setattr("llpe.lab.engine.REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("llpe.lab.workers.REPORT_SECONDS", 0.0)
     settings = SearchConfig(trials=4, space=SPACE)
     whole = search(graph, RAW, settings, root=tmp_path / "whole", workers=1)
     seen = 0

@@ -56,7 +56,7 @@ def test_a_stratified_search_tries_its_settings_in_one_wave_and_resumes(tmp_path
     settings = SearchConfig(method="stratified", trials=3, space=space)
     found = search(graph, raw, settings, root=tmp_path, workers=1)
     assert [trial.choice for trial in found.trials] == stratified(space_of("paper", "rwse") | space, 3)
-    monkeypatch.setattr(sys.modules["llpe.lab.search"], "train_in", None)  # nothing is trained again
+    monkeypatch.setattr(sys.modules["llpe.lab.search"], "train_splits", None)  # nothing is trained again
     assert search(graph, raw, settings, root=tmp_path, workers=1).run == found.run
 
 

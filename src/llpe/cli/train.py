@@ -143,7 +143,7 @@ def predict(
       llpe predict runs/mine/llpe+sage/89abcdef new-graph.npz -o classes.npz --split 3
     """
     opt.check_file("output", out, (".csv", ".npz"), replace=force)
-    from llpe.lab.prediction import predict_graph, write_predictions
+    from llpe.lab.predict import predict_graph, write_predictions
 
     dataset = opt.open_graph(graph, data_root)
     found = predict_graph(run, dataset, split=split)

@@ -1,4 +1,4 @@
-"""From a graph and a description to scores: training, run folders, resuming.
+"""From a graph and a description to results: training, run folders, resuming.
 
 * one call on a PyG graph: :func:`fit`
 * a config file's experiment: :func:`resolve`, :func:`run`
@@ -12,23 +12,24 @@ from llpe.extra import require_lab
 require_lab("`llpe.experiments`")
 
 from llpe.lab.config import Config, ConfigError, assign, load_config, resolve
-from llpe.lab.engine import EngineError
 from llpe.lab.fit import Fit, fit, run
+from llpe.lab.predict import predict
 from llpe.lab.search import Found, SearchConfig, search, take_search
 from llpe.lab.traces import load_encoding
-from llpe.lab.train import Outcome, Progress, predict
+from llpe.lab.train import Outcome, Progress
+from llpe.lab.workers import WorkerError
 from llpe.runs import RunFolder
 
 __all__ = [
     "Config",
     "ConfigError",
-    "EngineError",
     "Fit",
     "Found",
     "Outcome",
     "Progress",
     "RunFolder",
     "SearchConfig",
+    "WorkerError",
     "assign",
     "fit",
     "load_config",

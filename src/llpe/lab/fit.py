@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import statistics
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,13 +17,12 @@ from torch_geometric.data import Data
 from llpe.data import NodeDataset, Split, make_splits
 from llpe.encodings import Encoding
 from llpe.lab.config import Config, ConfigError, assign, resolve
-from llpe.lab.engine import plan, run_splits
+from llpe.lab.predict import predict
 from llpe.lab.traces import finish_split, load_classifier, write_config, write_spectrum
-from llpe.lab.train import Outcome, Progress, Task, make_task, predict, train_split
+from llpe.lab.train import Outcome, Task, make_task, train_split
+from llpe.lab.workers import Tell, plan, run_splits
 from llpe.models import Classifier
 from llpe.runs import RunFolder
-
-Tell = Callable[[Progress], None]
 
 
 @dataclass(repr=False)
@@ -126,13 +127,13 @@ def fit(
     if isinstance(model, str):
         raw["model"]["name"] = model
     config = resolve(assign(raw, settings), find_dataset=False)
-    build = None
+    classifier = None
     if isinstance(encoding, Encoding) or isinstance(model, nn.Module):
         if runs is not None:
             raise ValueError(
                 "`runs` must be left out with a module as encoding or model: a run needs names. Use names."
             )
-        build = partial(_build, encoding, model, config, dataset)
+        classifier = _classifier(encoding, model, config, dataset)
     return run(
         dataset,
         config,
@@ -140,8 +141,8 @@ def fit(
         root=runs,
         workers=workers,
         cache=cache,
+        model=classifier,
         on_progress=on_progress,
-        build=build,
     )
 
 
@@ -153,90 +154,74 @@ def run(
     root: str | Path | None = None,
     workers: int | None = None,
     cache: bool = True,
+    model: Classifier | None = None,
     on_progress: Tell | None = None,
     on_outcome: Callable[[Outcome], None] | None = None,
-    build: Callable[[], Classifier] | None = None,
 ) -> Fit:
     """Trains every split of a config on a loaded data set; with ``root``, in a resumable run folder below it."""
     if config.data not in (None, dataset.fingerprint):
         raise ConfigError([f"`data`: {dataset.name} must be the graph the config was made for, got other content."])
     config = config.model_copy(update={"data": dataset.fingerprint})
-    kind, count, seed = config.splits.kind, config.splits.count, config.splits.seed
-    splits = make_splits(dataset, kind, count=count, seed=seed) if splits is None else splits
-    encoding = config.make_encoding() if build is None else build().encoding
-    task = make_task(dataset, encoding, features=config.training.features, cache=cache)
-    if root is None:
-        job = partial(_train, task, splits, config, build, None)
-        every = list(range(len(splits)))
-        outcomes = list(_tell(run_splits(job, every, plan(len(splits), workers), on_progress), on_outcome))
-        return _collect(outcomes, task, config, build, None)
-    folder = RunFolder.of(root, config)
-    with folder.locked():
-        outcomes = train_in(
-            folder, dataset, task, splits, workers=workers, build=build, on_progress=on_progress, on_outcome=on_outcome
+    if splits is None:
+        splits = make_splits(dataset, config.splits.kind, count=config.splits.count, seed=config.splits.seed)
+    task = make_task(dataset, config, model=model, cache=cache)
+    folder = None if root is None else RunFolder.of(root, config)
+    with nullcontext() if folder is None else folder.locked():
+        outcomes = train_splits(
+            task, splits, folder=folder, workers=workers, on_progress=on_progress, on_outcome=on_outcome
         )
-        return _collect(outcomes, task, config, build, folder)
+        done = [outcome for outcome in outcomes if outcome.status == "done"]
+        if not done:
+            raise RuntimeError(f"every split failed; split {outcomes[0].split}: {outcomes[0].reason}.")
+        best, trained = max(done, key=lambda outcome: outcome.val or 0.0), task.model
+        if best.state is not None:
+            trained.load_state_dict(best.state)
+        elif folder is not None:
+            trained = load_classifier(folder, best.split)
+    probabilities = predict(trained, task.data)
+    return Fit(outcomes, trained.eval(), probabilities, task.data, None if folder is None else folder.path)
 
 
-def train_in(
-    folder: RunFolder,
-    dataset: NodeDataset,
+def train_splits(
     task: Task,
     splits: list[Split],
     *,
+    folder: RunFolder | None = None,
     only: Iterable[int] | None = None,
     pause: int | None = None,
     workers: int | None = None,
-    build: Callable[[], Classifier] | None = None,
     on_progress: Tell | None = None,
     on_outcome: Callable[[Outcome], None] | None = None,
 ) -> list[Outcome]:
-    """The outcomes of the splits ``only`` (all by default): read where finished, else trained and kept.
+    """The outcomes of the splits ``only`` (all by default).
 
-    The folder must be locked. ``pause`` stops after so many epochs, see
-    :func:`~llpe.lab.train.train_split`.
+    With a folder, which must be locked, finished splits are read from there and others are resumed and kept. ``pause``
+    stops after this many epochs, see :func:`~llpe.lab.train.train_split`.
     """
     wanted = list(range(len(splits)) if only is None else only)
-    write_config(folder)
-    write_spectrum(folder, dataset.data)
-    reports = {index: folder.report(index) for index in wanted}
-    old = [_outcome(report) for report in reports.values() if report is not None]
-    job = partial(_train, task, splits, Config.model_validate(folder.config), build, pause)
-    keep = partial(_train_and_keep, job, folder, splits, dataset)
-    pending = [index for index in wanted if reports[index] is None]
-    new = _tell(run_splits(keep, pending, plan(len(splits), workers), on_progress), on_outcome)
-    return sorted([*old, *new], key=lambda outcome: outcome.split)
-
-
-def _tell(outcomes: Iterable[Outcome], on_outcome: Callable[[Outcome], None] | None) -> Iterable[Outcome]:
-    for outcome in outcomes:
+    outcomes = []
+    if folder is not None:
+        write_config(folder)
+        write_spectrum(folder, task.dataset.data)
+        outcomes = [_outcome(report) for index in wanted if (report := folder.report(index)) is not None]
+    finished = {outcome.split for outcome in outcomes}
+    pending = [index for index in wanted if index not in finished]
+    train = partial(_train, task, splits, folder, pause)
+    for outcome in run_splits(train, pending, plan(len(splits), workers), on_progress):
         if on_outcome is not None:
             on_outcome(outcome)
-        yield outcome
+        outcomes.append(outcome)
+    return sorted(outcomes, key=lambda outcome: outcome.split)
 
 
 def _train(
-    task: Task,
-    splits: list[Split],
-    config: Config,
-    build: Callable[[], Classifier] | None,
-    pause: int | None,
-    index: int,
-    tell: Tell,
-    checkpoint: Path | None = None,
+    task: Task, splits: list[Split], folder: RunFolder | None, pause: int | None, index: int, tell: Tell
 ) -> Outcome:
-    model = None if build is None else build()
-    return train_split(
-        task, splits[index], index, config, model=model, checkpoint=checkpoint, on_epoch=tell, pause=pause
-    )
-
-
-def _train_and_keep(
-    job: Callable[..., Outcome], folder: RunFolder, splits: list[Split], dataset: NodeDataset, index: int, tell: Tell
-) -> Outcome:
-    outcome = job(index, tell, checkpoint=folder.checkpoint(index))
-    if outcome.status != "paused":
-        finish_split(folder, outcome, splits[index], dataset)
+    """Trains a split and writes what it leaves behind; called in a worker."""
+    checkpoint = None if folder is None else folder.checkpoint(index)
+    outcome = train_split(task, splits[index], index, checkpoint=checkpoint, on_epoch=tell, pause=pause)
+    if folder is not None and outcome.status != "paused":
+        finish_split(folder, outcome, splits[index], task.dataset)
     return outcome
 
 
@@ -245,36 +230,14 @@ def _outcome(report: dict[str, Any]) -> Outcome:
     return Outcome(**{name: report[name] for name in names})
 
 
-def _collect(
-    outcomes: list[Outcome],
-    task: Task,
-    config: Config,
-    build: Callable[[], Classifier] | None,
-    folder: RunFolder | None,
-) -> Fit:
-    outcomes = sorted(outcomes, key=lambda outcome: outcome.split)
-    done = [outcome for outcome in outcomes if outcome.status == "done"]
-    if not done:
-        raise RuntimeError(f"every split failed; split {outcomes[0].split}: {outcomes[0].reason}.")
-    best = max(done, key=lambda outcome: outcome.val or 0.0)
-    model = config.make_classifier(task.num_features, task.num_classes) if build is None else build()
-    model.encoding.initialise(task.data)
-    if best.state is not None:
-        model.load_state_dict(best.state)
-    elif folder is not None:
-        model = load_classifier(folder, best.split)
-    return Fit(outcomes, model.eval(), predict(model, task.data), task.data, folder.path if folder else None)
-
-
 def _dataset(data: Data, metric: str) -> NodeDataset:
     y = data.y
     classes = int(y.max()) + 1 if isinstance(y, Tensor) and not y.is_floating_point() and y.numel() else 0
-    masks = None
-    if all(isinstance(data.get(f"{part}_mask"), Tensor) for part in ("train", "val", "test")):
-        masks = {
-            part: data[f"{part}_mask"].reshape(data[f"{part}_mask"].size(0), -1) for part in ("train", "val", "test")
-        }
-    return NodeDataset("data", data, metric=metric, num_classes=classes, masks=masks)
+    masks = {part: data.get(f"{part}_mask") for part in ("train", "val", "test")}
+    if not all(isinstance(mask, Tensor) for mask in masks.values()):
+        return NodeDataset("data", data, metric=metric, num_classes=classes)
+    columns = {part: mask.reshape(mask.size(0), -1) for part, mask in masks.items()}
+    return NodeDataset("data", data, metric=metric, num_classes=classes, masks=columns)
 
 
 def _splits(dataset: NodeDataset, splits: int | Split | Iterable[Split] | None) -> list[Split]:
@@ -287,13 +250,11 @@ def _splits(dataset: NodeDataset, splits: int | Split | Iterable[Split] | None) 
     return list(splits)
 
 
-def _build(encoding: str | Encoding, model: str | nn.Module, config: Config, dataset: NodeDataset) -> Classifier:
-    import copy
-
-    chosen = copy.deepcopy(encoding) if isinstance(encoding, Encoding) else config.make_encoding()
+def _classifier(encoding: str | Encoding, model: str | nn.Module, config: Config, dataset: NodeDataset) -> Classifier:
+    """With copies of the modules that were given, which are left alone."""
     options = config.model.model_dump(exclude={"name"}) if isinstance(model, str) else {"hidden": config.model.hidden}
     return Classifier(
-        chosen,
+        copy.deepcopy(encoding) if isinstance(encoding, Encoding) else config.make_encoding(),
         in_features=dataset.num_features,
         num_classes=dataset.num_classes,
         model=config.model.name if isinstance(model, str) else copy.deepcopy(model),

@@ -48,7 +48,7 @@ def list_models() -> list[Row]:
     """Name, description and options of each model of our own."""
     rows = []
     for name, kind in BACKBONES.items():
-        what = _first_line(sys.modules[kind.__module__]).partition(": ")[2]
+        what = _first_line(kind)
         rows.append({"name": name, "what": what, "options": backbone_options(name)})
     return rows
 

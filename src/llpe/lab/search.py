@@ -30,14 +30,16 @@ from typing import Any, Literal
 import tomli_w
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, make_splits
 from llpe.lab.config import Config, ConfigError, assign, resolve
-from llpe.lab.fit import Tell, train_in
+from llpe.lab.fit import train_splits
 from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.stratified import stratified
 from llpe.lab.train import Outcome, Task, make_task
 from llpe.lab.trials import Method, Trial, Trials
+from llpe.lab.workers import Tell
 from llpe.runs import RunFolder
 from llpe.storage import replacing
 
@@ -157,7 +159,7 @@ class _Hunt:
             dataset, self.base.splits.kind, count=self.base.splits.count, seed=self.base.splits.seed
         )
         self.path = RunFolder.of(root, self.base).path.with_name(f"search-{self._hash()}")
-        self.tasks: dict[str, Task] = {}
+        self.prepared: dict[str, Data] = {}
 
     def _check_space(self) -> None:
         problems = [
@@ -245,7 +247,7 @@ class _Hunt:
         that still improve. What is done is not done again."""
         config = self.config(choice)
         folder = RunFolder(self.path / "trials" / config.hash, config.model_dump())
-        train = partial(train_in, folder, self.dataset, self.task(config), self.splits)
+        train = partial(train_splits, self.task(config), self.splits, folder=folder)
         with folder.locked():
             outcomes = train(only=range(splits), pause=pause, workers=self.workers, on_progress=self.tell)
             while pause is not None and any(_rising(outcome, pause) for outcome in outcomes):
@@ -256,12 +258,11 @@ class _Hunt:
         return sorted(outcomes, key=lambda outcome: outcome.split)
 
     def task(self, config: Config) -> Task:
-        """The prepared graph of a config; the last one is kept, as many trials share it."""
+        """The graph and model of a config; the last prepared graph is kept, as many trials share it."""
         key = config.encoding.model_dump_json()
-        if key not in self.tasks:
-            features = config.training.features
-            self.tasks = {key: make_task(self.dataset, config.make_encoding(), features=features)}
-        return self.tasks[key]
+        task = make_task(self.dataset, config, data=self.prepared.get(key))
+        self.prepared = {key: task.data}
+        return task
 
     def conclude(self, finished: list[Trial]) -> Found:
         """The best complete trial; the weights of the others are deleted."""

@@ -49,22 +49,6 @@ CLASSES = 16  # whose energy is found one by one
 Traces = dict[str, dict[str, np.ndarray]]
 
 
-class Curves:
-    """Validation score and training loss by epoch; an epoch that is evaluated again after a resume is written again."""
-
-    def __init__(self, epochs: int) -> None:
-        self.val = np.full(epochs + 1, np.nan)
-        self.loss = np.full(epochs + 1, np.nan)
-
-    def up_to(self, epoch: int) -> dict[str, np.ndarray]:
-        """Scores after 0 … ``epoch`` steps, and the loss of each step."""
-        return {"val": self.val[: epoch + 1], "loss": self.loss[:epoch]}
-
-    def restore(self, saved: dict[str, Tensor]) -> None:
-        for name, values in saved.items():
-            getattr(self, name)[: len(values)] = values.numpy()
-
-
 def label_moments(graph: Graph, y: Tensor, count: int) -> np.ndarray:
     """Chebyshev moments of the labels' energy: μ_m = Σ_c ⟨y_c, T_m(L̃) y_c⟩ / Σ_c ‖y_c‖² for m < count.
 

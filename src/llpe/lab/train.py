@@ -1,21 +1,19 @@
-"""Training one split: full batch or rows in batches, validation in eval mode, early stopping, test once.
+"""Training one split: full batch or mini-batches, validation in eval mode, early stopping, test once.
 
-After 0, 1, 2, … epochs the model is judged on the validation nodes; the best weights (by the metric, ties by the
-loss) are kept, and training ends ``patience`` judgements after the last improvement. Where a forward pass, or its first
-part, does the same in training as in evaluation (no dropout, no random sign flips), it is done once for both.
-
-A checkpoint holds all that the future depends on, random generator included: a resumed split ends with the same bits.
+After 0, 1, 2, … epochs the model is evaluated on the validation nodes. The best weights (by the metric, ties by the
+loss) are kept, and training ends ``patience`` epochs after the last improvement. A checkpoint holds all that the future
+depends on, random generator included: a resumed split ends with the same bits.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -25,10 +23,10 @@ from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, Split, scaled_features, sparse_features
 from llpe.encodings import Encoding, FilteredEncoding
+from llpe.lab.batches import all_logits, make_batches, rows_of
 from llpe.lab.config import Config, TrainingConfig
-from llpe.lab.traces import Curves, Traces, picture, pictured_nodes, trace_filters, trace_predictions
-from llpe.lab.views import View, batch_of, batches, logits_of, look, rows_of
-from llpe.models import Classifier
+from llpe.lab.traces import Traces, picture, pictured_nodes, trace_filters, trace_predictions
+from llpe.models import Classifier, Inputs
 from llpe.storage import peak_memory, replacing
 
 CHECKPOINT_SECONDS = 5.0
@@ -36,17 +34,21 @@ CHECKPOINT_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Task:
-    """What every split shares: the prepared graph, with sparse features where that pays."""
+    """What all splits share: the prepared graph, and a model of which each split trains a copy.
 
+    ``inputs`` is what the model needs of the graph; None for a model that sees single rows.
+    """
+
+    dataset: NodeDataset
+    config: Config
     data: Data
-    num_features: int
-    num_classes: int
-    metric: str
+    model: Classifier
+    inputs: Inputs | None
 
 
 @dataclass
 class Progress:
-    """Where a split is: told after every judgement."""
+    """How far a split is: told after every epoch."""
 
     split: int
     epoch: int
@@ -57,7 +59,7 @@ class Progress:
 
 @dataclass
 class Outcome:
-    """What came of a split: ``done``, ``failed`` (``reason`` says why) or ``paused``.
+    """The result of a split: ``done``, ``failed`` (``reason`` says why) or ``paused``.
 
     ``state`` are the best weights, ``traces`` what reports draw.
     """
@@ -77,7 +79,7 @@ class Outcome:
     traces: Traces = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For another process: arrays, which are far quicker to pass on than tensors."""
+        """For another process: arrays, as torch would pass tensors through files of a process that may end."""
         state = None if self.state is None else {name: tensor.numpy() for name, tensor in self.state.items()}
         return self.__dict__ | {"state": state}
 
@@ -91,12 +93,29 @@ class Outcome:
         return {key: value for key, value in asdict(self).items() if key not in ("state", "traces")}
 
 
-def make_task(dataset: NodeDataset, encoding: Encoding, *, features: str = "auto", cache: bool = True) -> Task:
-    """Prepares the graph for an encoding, once for all splits."""
+def make_task(
+    dataset: NodeDataset,
+    config: Config,
+    *,
+    model: Classifier | None = None,
+    data: Data | None = None,
+    cache: bool = True,
+) -> Task:
+    """Prepares the graph and makes the model, once for all splits.
+
+    Args:
+        model: a classifier instead of the one that the config describes.
+        data: the graph, prepared before for the same encoding.
+        cache: keep the encoding's fixed part on disk.
+    """
     if dataset.num_classes < 2:
         raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
-    data = prepared(dataset.data, encoding, features=features, cache=cache)
-    return Task(data, dataset.num_features, dataset.num_classes, dataset.metric)
+    if model is None:
+        model = config.make_classifier(dataset.num_features, dataset.num_classes)
+    if data is None:
+        data = prepared(dataset.data, model.encoding, features=config.training.features, cache=cache)
+    model.encoding.initialise(data)
+    return Task(dataset, config, data, model, None if model.backbone.row_wise else model.inputs(data))
 
 
 def prepared(data: Data, encoding: Encoding, *, features: str, cache: bool = True) -> Data:
@@ -112,9 +131,7 @@ def train_split(
     task: Task,
     split: Split,
     index: int,
-    config: Config,
     *,
-    model: Classifier | None = None,
     checkpoint: Path | None = None,
     on_epoch: Callable[[Progress], None] | None = None,
     pause: int | None = None,
@@ -122,41 +139,51 @@ def train_split(
     """Trains split number ``index`` from seed + index, or from its checkpoint if there is one.
 
     Args:
-        model: a classifier to train instead of the one the config describes.
         checkpoint: file to write to every few seconds and on interruption, and to resume from.
-        on_epoch: called with the progress after every judgement.
-        pause: stop after so many epochs with the outcome ``paused`` and its best validation score so far; the
-            checkpoint is kept, and the next call goes on from there.
+        on_epoch: called with the progress after every evaluation.
+        pause: stop after this many epochs with the outcome ``paused`` and its best validation score so far; the next
+            call goes on from the checkpoint.
     """
-    start = time.perf_counter()
-    run = _Run(task, split, index, config, model)
-    before = run.resume(checkpoint) if checkpoint is not None and checkpoint.exists() else 0.0
+    settings, outcome = task.config.training, Outcome(index, "done", task.dataset.metric)
+    run = _Run(task, index)
+    batches = make_batches(run.model, task.data, task.inputs, split, settings.batch)
+    if checkpoint is not None and checkpoint.exists():
+        run.load(checkpoint)
     saved = time.perf_counter()
-    outcome = Outcome(index, "done", task.metric)
     try:
-        for progress in run.epochs():
+        while True:
+            run.model.train()
+            shared = batches.shared(run.model)
+            with torch.no_grad():
+                run.evaluate(outcome.metric, *batches.validation(run.model.eval(), shared))
+            run.resumable = True
             if on_epoch is not None:
-                on_epoch(progress)
-            if checkpoint is not None and time.perf_counter() - saved > CHECKPOINT_SECONDS:
-                run.save(checkpoint, before + time.perf_counter() - start)
+                on_epoch(Progress(index, run.epoch, run.val[-1], run.best[0], run.best_epoch))
+            paused = pause is not None and run.epoch >= pause
+            if checkpoint is not None and (paused or time.perf_counter() - saved > CHECKPOINT_SECONDS):
+                run.save(checkpoint)
                 saved = time.perf_counter()
-            if pause is not None and checkpoint is not None and progress.epoch >= pause:
-                run.save(checkpoint, before + time.perf_counter() - start)
+            if paused:
                 outcome.status, outcome.val = "paused", run.best[0]
                 break
+            if run.epoch >= settings.epochs or run.epoch - run.best_epoch >= settings.patience:
+                break
+            run.resumable = False
+            run.model.train()
+            losses = [run.step(*scored, task.data) for scored in batches.training(run.model, shared)]
+            run.loss.append(fmean(losses))
+            run.epoch += 1
     except KeyboardInterrupt:
-        if checkpoint is not None:
-            run.save(checkpoint, before + time.perf_counter() - start)
+        if checkpoint is not None and run.resumable:
+            run.save(checkpoint)
         raise
     except _NotFiniteError as error:
         outcome.status, outcome.reason = "failed", str(error)
     if outcome.status == "done":
-        outcome.train, outcome.val, outcome.test = run.final_scores()
-        outcome.state = run.best_state
+        _finish(outcome, task, split, run)
     outcome.best_epoch, outcome.epochs = run.best_epoch, run.epoch
-    outcome.traces = run.traces | {"curves": run.curves.up_to(run.epoch)}
-    outcome.seconds = before + time.perf_counter() - start
-    outcome.peak_memory = peak_memory()
+    outcome.traces["curves"] = {"val": np.array(run.val), "loss": np.array(run.loss)}
+    outcome.seconds, outcome.peak_memory = run.seconds(), peak_memory()
     return outcome
 
 
@@ -165,46 +192,39 @@ class _NotFiniteError(ArithmeticError):
 
 
 class _Run:
-    """The state of one split in training."""
+    """What changes while a split is trained. A checkpoint holds all of it, as it is between two epochs."""
 
-    def __init__(self, task: Task, split: Split, index: int, config: Config, model: Classifier | None) -> None:
-        self.task, self.split, self.index, self.settings = task, split, index, config.training
-        self.model = config.make_classifier(task.num_features, task.num_classes) if model is None else model
-        self.model.encoding.initialise(task.data)  # sizes what depends on the graph, before parameters are drawn
-        torch.manual_seed(config.training.seed + index)
+    def __init__(self, task: Task, index: int) -> None:
+        self.start = time.perf_counter()
+        self.model = copy.deepcopy(task.model)
+        torch.manual_seed(task.config.training.seed + index)
         self.model.reset_parameters()
         self.model.encoding.initialise(task.data)
-        self.optimiser = make_optimiser(self.model, config.training)
+        self.optimiser = make_optimiser(self.model, task.config.training)
         self.parameters = list(self.model.parameters())
-        self.batch = batch_of(config.training.batch, self.model, len(split.train))
-        self.looks = look(self.model, task.data, split) if self.batch is None else None
         self.epoch = self.best_epoch = 0
-        self.best = (-math.inf, -math.inf)
+        self.best = (-math.inf, -math.inf)  # validation score, and minus the loss there
         self.best_state: dict[str, Tensor] = {}
-        self.curves = Curves(config.training.epochs)
-        self.traces: Traces = {}
+        self.val: list[float] = []
+        self.loss: list[float] = []
+        self.resumable = False  # an interrupted step cannot be resumed, bit for bit
 
-    def epochs(self) -> Iterator[Progress]:
-        """Judges and steps in turn, until patience or epochs run out; yields after each judgement."""
-        settings = self.settings
-        self.model.train()
-        while True:
-            begun = None if self.looks is None else self.looks.begin(self.model)
-            yield self._judge(begun)
-            if self.epoch >= settings.epochs or self.epoch - self.best_epoch >= settings.patience:
-                return
-            self.model.train()
-            if self.looks is not None:
-                mean = self._step(*self.looks.scores(self.looks.train, self.model, begun))
-            else:
-                views = self._batches(self.split.train, shuffle=True)
-                mean = statistics.fmean(self._step(self.model(view.data), view.target) for view in views)
-            self.curves.loss[self.epoch] = mean
-            self.epoch += 1
+    def seconds(self) -> float:
+        return time.perf_counter() - self.start
 
-    def _step(self, scores: Tensor, target: Tensor) -> float:
+    def evaluate(self, metric: str, logits: Tensor, target: Tensor) -> None:
+        """Notes the score on the validation nodes, and keeps the weights if they are the best so far."""
+        val = score(metric, logits, target)
+        self.val.append(val)
+        loss = nn.functional.cross_entropy(logits, target).item() if val >= self.best[0] else math.inf
+        if (val, -loss) > self.best:
+            self.best, self.best_epoch = (val, -loss), self.epoch
+            for name, tensor in self.model.state_dict().items():
+                self.best_state.setdefault(name, torch.empty_like(tensor)).copy_(tensor)
+
+    def step(self, logits: Tensor, target: Tensor, data: Data) -> float:
         """One step of the optimiser; the loss before it."""
-        loss = nn.functional.cross_entropy(scores, target) + self.model.penalty(self.task.data)
+        loss = nn.functional.cross_entropy(logits, target) + self.model.penalty(data)
         value = loss.item()
         if not math.isfinite(value):
             raise _NotFiniteError(f"the loss was {value} after {self.epoch} epochs; try a smaller lr")
@@ -214,48 +234,7 @@ class _Run:
         self.optimiser.step()
         return value
 
-    @torch.no_grad()
-    def _judge(self, begun: Tensor | None) -> Progress:
-        """The score on the validation nodes, from what was begun if it serves both."""
-        chosen, target = self._val_scores(begun)
-        self.curves.val[self.epoch] = val = score(self.task.metric, chosen, target)
-        loss = nn.functional.cross_entropy(chosen, target).item() if val >= self.best[0] else math.inf
-        if (val, -loss) > self.best:
-            self.best, self.best_epoch = (val, -loss), self.epoch
-            for name, tensor in self.model.state_dict().items():
-                self.best_state.setdefault(name, torch.empty_like(tensor)).copy_(tensor)
-        return Progress(self.index, self.epoch, val, self.best[0], self.best_epoch)
-
-    def _val_scores(self, begun: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Output for the validation nodes, and their classes."""
-        self.model.eval()
-        if self.looks is not None:
-            return self.looks.scores(self.looks.val, self.model, begun)
-        val = self.split.val
-        return torch.cat([self.model(view.data) for view in self._batches(val)]), self.task.data.y[val]
-
-    def _batches(self, rows: Tensor, *, shuffle: bool = False) -> Iterator[View]:
-        assert self.batch is not None
-        return batches(self.task.data, rows, self.batch, shuffle=shuffle)
-
-    def final_scores(self) -> tuple[float, float, float]:
-        """Train, val and test score of the best weights: the only look at the test nodes."""
-        self.model.load_state_dict(self.best_state)
-        y = self.task.data.y
-        with torch.no_grad():
-            logits = logits_of(self.model.eval(), self.task.data)
-        parts = (self.split.train, self.split.val, self.split.test)
-        train, val, test = (score(self.task.metric, logits[part], y[part]) for part in parts)
-        self.traces["predictions"] = trace_predictions(self.task.data, self.split.test, logits)
-        if isinstance(self.model.encoding, FilteredEncoding):
-            self.traces["filters"] = trace_filters(self.model.encoding)
-        if self.model.encoding.dim:
-            rows = rows_of(self.task.data, pictured_nodes(len(y)))
-            with torch.no_grad():
-                self.traces["picture"] = picture(self.model.encoding(rows), rows.y)
-        return train, val, test
-
-    def save(self, path: Path, seconds: float) -> None:
+    def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         state = {
             "epoch": self.epoch,
@@ -265,21 +244,39 @@ class _Run:
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "random": torch.get_rng_state(),
-            "curves": {name: torch.from_numpy(values) for name, values in self.curves.up_to(self.epoch).items()},
-            "seconds": seconds,
+            "val": self.val[: self.epoch],  # the last score is found again
+            "loss": self.loss,
+            "seconds": self.seconds(),
         }
         with replacing(path) as partial:
             torch.save(state, partial)
 
-    def resume(self, path: Path) -> float:
+    def load(self, path: Path) -> None:
         saved = torch.load(path, weights_only=True)
         self.epoch, self.best_epoch = saved["epoch"], saved["best_epoch"]
         self.best, self.best_state = tuple(saved["best"]), saved["best_state"]
+        self.val, self.loss = saved["val"], saved["loss"]
         self.model.load_state_dict(saved["model"])
         self.optimiser.load_state_dict(saved["optimiser"])
         torch.set_rng_state(saved["random"])
-        self.curves.restore(saved.get("curves", {}))
-        return float(saved["seconds"])
+        self.start -= saved["seconds"]
+
+
+@torch.no_grad()
+def _finish(outcome: Outcome, task: Task, split: Split, run: _Run) -> None:
+    """Scores of the best weights on all three parts: the test nodes are evaluated here, once."""
+    model, data = run.model, task.data
+    model.load_state_dict(run.best_state)
+    logits = all_logits(model.eval(), data, task.inputs)
+    parts = (split.train, split.val, split.test)
+    outcome.train, outcome.val, outcome.test = (score(outcome.metric, logits[part], data.y[part]) for part in parts)
+    outcome.state = run.best_state
+    outcome.traces["predictions"] = trace_predictions(data, split.test, logits)
+    if isinstance(model.encoding, FilteredEncoding):
+        outcome.traces["filters"] = trace_filters(model.encoding)
+    if model.encoding.dim:
+        rows = rows_of(data, pictured_nodes(len(data.y)))
+        outcome.traces["picture"] = picture(model.encoding(rows), rows.y)
 
 
 def make_optimiser(model: nn.Module, settings: TrainingConfig) -> torch.optim.Optimizer:
@@ -300,10 +297,3 @@ def score(metric: str, logits: Tensor, target: Tensor) -> float:
     if not np.isfinite(margin).all() or target.unique().numel() < 2:
         return float("nan")
     return float(roc_auc_score(target.numpy(), margin))
-
-
-def predict(model: Classifier, data: Data) -> Tensor:
-    """Class probabilities of every row, in eval mode, shape (rows, num_classes)."""
-    model = copy.copy(model).eval()
-    with torch.no_grad():
-        return logits_of(model, data).softmax(dim=1)

@@ -13,38 +13,33 @@ from typing import Any
 
 from torch import nn
 
-from llpe.models.adapter import PYG_MODELS, Adapter, PyGBackbone
-from llpe.models.base import VARIANTS, Backbone
-from llpe.models.classifier import Classifier
-from llpe.models.gcn import GCN
-from llpe.models.gt import GT
-from llpe.models.mlp import MLP
-from llpe.models.sage import SAGE
-from llpe.models.sparse import take_rows
+from llpe.models.adapter import PYG_MODELS, Adapter, PyGOperation
+from llpe.models.backbone import VARIANTS, Backbone, LinearOperation, Operation, Stack
+from llpe.models.classifier import Classifier, Inputs
+from llpe.models.fixed_matrix import take_rows
+from llpe.models.gt import Attention
+from llpe.models.operations import GcnOperation, SageOperation
 
 __all__ = [
     "BACKBONES",
-    "GCN",
-    "GT",
-    "MLP",
     "PYG_MODELS",
-    "SAGE",
     "VARIANTS",
     "Adapter",
     "Backbone",
     "Classifier",
+    "Inputs",
     "backbone_options",
     "make_backbone",
     "take_rows",
 ]
 
-BACKBONES: dict[str, type[MLP] | type[SAGE] | type[GCN] | type[GT]] = {
-    "mlp": MLP,
-    "sage": SAGE,
-    "gcn": GCN,
-    "gt": GT,
+BACKBONES: dict[str, type[Operation]] = {
+    "mlp": LinearOperation,
+    "sage": SageOperation,
+    "gcn": GcnOperation,
+    "gt": Attention,
 }
-"""The one table of names. Capitals matter: ``gcn`` is ours, ``GCN`` is PyG's."""
+"""The one table of names, with the operation of each. Capitals matter: ``gcn`` is ours, ``GCN`` is PyG's."""
 
 
 def backbone_options(model: str) -> dict[str, Any]:
@@ -63,20 +58,20 @@ def backbone_options(model: str) -> dict[str, Any]:
             f"`model` must be one of {', '.join(BACKBONES)}, a PyG model ({', '.join(PYG_MODELS)}) "
             f"or a module, got {model!r}."
         )
-    makers = (Backbone, BACKBONES.get(model, PyGBackbone))
-    arguments = [argument for maker in makers for argument in inspect.signature(maker).parameters.values()]
-    return {each.name: each.default for each in arguments if each.default is not each.empty}
+    known = [*inspect.signature(Stack).parameters.values()]
+    if model in BACKBONES:
+        known += inspect.signature(BACKBONES[model]).parameters.values()
+    return {each.name: each.default for each in known if each.kind is each.KEYWORD_ONLY and each.name != "width"}
 
 
-def make_backbone(model: str | nn.Module, *, width: int, **options: Any) -> Backbone | Adapter:
+def make_backbone(model: str | nn.Module, *, width: int, **options: Any) -> Backbone:
     """A backbone on node states of width ``width``.
 
     Args:
         model: one of ``BACKBONES``, the class name of a PyG model such as ``"GAT"``, or a module with
             ``forward(x, edge_index)``, which takes no options.
         width: width of the node states.
-        options: ``layers``, ``dropout``, ``variant``, ``feedforward``, ``norm_eps`` (see
-            :class:`~llpe.models.base.Backbone`) and the backbone's own, such as ``heads``.
+        options: those of :func:`backbone_options`.
 
     Example:
         >>> make_backbone("gt", width=64, heads=8, variant="strong").variant
@@ -87,7 +82,8 @@ def make_backbone(model: str | nn.Module, *, width: int, **options: Any) -> Back
         ValueError: `model` must be one of mlp, sage, gcn, gt, a PyG model (...) or a module, got 'gtt'.
     """
     if isinstance(model, nn.Module):
-        changed = [name for name, value in options.items() if value != _SHARED.get(name, ...)]
+        defaults = backbone_options("mlp")
+        changed = [name for name, value in options.items() if value != defaults.get(name, ...)]
         if changed:
             raise ValueError(
                 f"`model` must be a name to take {', '.join(changed)}, got a {type(model).__name__}. "
@@ -96,13 +92,10 @@ def make_backbone(model: str | nn.Module, *, width: int, **options: Any) -> Back
         return Adapter(model, width=width)
     known = backbone_options(model)
     if model in PYG_MODELS:
-        return PyGBackbone(model, width=width, **options)
+        return Stack(PyGOperation, width=width, name=model, inner_dropout=options.get("dropout", 0.0), **options)
     for name, value in options.items():
         if name not in known:
             raise ValueError(
                 f"`{name}` must be left out for {model}, got {value!r}. Its options are {', '.join(known)}."
             )
-    return BACKBONES[model](width=width, **options)
-
-
-_SHARED = backbone_options("mlp")
+    return Stack(BACKBONES[model], width=width, **options)

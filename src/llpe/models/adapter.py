@@ -1,21 +1,20 @@
 """Other people's models as backbones: PyG's by class name, or any module by instance.
 
-By name (``"GAT"``), one layer of the PyG model is the operation, stacked like our own, plain or strong. By
-instance, the module is the whole backbone and is called as it is.
+By name (``"GAT"``), one layer of the PyG model is the operation, stacked like our own, plain or strong. By instance,
+the module is the whole backbone and is called as it is.
 """
 
 from __future__ import annotations
 
 import inspect
 import warnings
-from functools import partial
 from typing import Any, final
 
 from torch import Tensor, nn
 from torch_geometric.nn.models import basic_gnn
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 
-from llpe.models.base import Backbone, Shared, pick, reset
+from llpe.models.backbone import Backbone, Edges, Operation
 
 PYG_MODELS: dict[str, type[BasicGNN]] = {
     name: value
@@ -24,60 +23,16 @@ PYG_MODELS: dict[str, type[BasicGNN]] = {
 }
 """The PyG models that can be asked for by class name."""
 
-_OURS = ("in_channels", "hidden_channels", "num_layers", "out_channels", "norm", "norm_kwargs", "jk")
-
 
 @final
-class PyGBackbone(Backbone):
-    """A PyG model, layer by layer, stacked like our own backbones.
-
-    Args:
-        name: the class name, a key of ``PYG_MODELS``.
-        width: width of the node states.
-        options: those of :class:`~llpe.models.base.Backbone`; others go to the PyG class, e.g. ``heads=4``.
-
-    Example:
-        >>> import torch
-        >>> from llpe.graph import tiny
-        >>> gat = PyGBackbone("GAT", width=8, heads=2, variant="strong")
-        >>> gat(torch.ones(5, 8), tiny("path").edge_index).shape
-        torch.Size([5, 8])
-    """
-
-    def __init__(self, name: str, *, width: int, **options: Any) -> None:
-        shared = {key: options.pop(key) for key in Shared.__annotations__ if key in options}
-        for key in _OURS:
-            if key in options:
-                raise ValueError(
-                    f"`{key}` must be left out when a PyG model is named, got {options[key]!r}. "
-                    "Widths, layers and normalisation are set by width, layers and variant; "
-                    f"or build the {name} yourself and pass the instance."
-                )
-        options["dropout"] = shared.get("dropout", 0.0)
-        super().__init__(partial(_one_layer, name, width, options), width=width, **shared)
-
-
-def _one_layer(name: str, width: int, options: dict[str, Any], out: int) -> Adapter:
-    try:
-        model = PYG_MODELS[name](width, out, num_layers=1, **options)
-    except (TypeError, ValueError, AssertionError, KeyError) as error:
-        raise ValueError(
-            f"`{name}` must be buildable from {width} to {out} channels with the options {options}, "
-            f"got {type(error).__name__}: {error}. See torch_geometric.nn.models.{name}."
-        ) from error
-    return Adapter(model, width=width, out=out)
-
-
-@final
-class Adapter(nn.Module):
+class Adapter(Backbone):
     """Any module with ``forward(x, edge_index)`` as a backbone: [rows, width] → [rows, width].
 
     ``edge_weight`` is passed on when the module takes it; otherwise weights are ignored, with a warning.
 
     Args:
         module: a PyG ``BasicGNN`` or a module of your own.
-        width: width of the node states that it gets.
-        out: width of those that it returns, by default ``width``.
+        width: width of the node states.
 
     Example:
         >>> import torch
@@ -88,19 +43,25 @@ class Adapter(nn.Module):
         torch.Size([5, 8])
     """
 
-    def __init__(self, module: nn.Module, *, width: int, out: int | None = None) -> None:
+    def __init__(self, module: nn.Module, *, width: int) -> None:
         super().__init__()
-        self.module = module
-        self.width = width
-        self.out = width if out is None else out
+        self.layers, self.norm = nn.ModuleList([Wrapped(module, width, width)]), nn.Identity()
         self.whole_graph = bool(getattr(module, "whole_graph", False))
         self.row_wise = bool(getattr(module, "row_wise", False))
-        for attribute, needed in (("width", width), ("in_channels", width), ("out_channels", self.out)):
+
+
+class Wrapped(Operation):
+    """A module from ``width`` to ``out`` columns as an operation."""
+
+    def __init__(self, module: nn.Module, width: int, out: int) -> None:
+        super().__init__()
+        self.module, self.out = module, out
+        for attribute, needed in (("width", width), ("in_channels", width), ("out_channels", out)):
             has = getattr(module, attribute, needed)
             if isinstance(has, int) and has not in (needed, -1):
                 raise ValueError(
                     f"`{type(module).__name__}.{attribute}` must be {needed}, got {has}. "
-                    f"Build it from {width} to {self.out} channels: "
+                    f"Build it from {width} to {out} channels: "
                     "a backbone keeps the width, which is hidden + encoding.dim."
                 )
         takes_weight = getattr(module, "supports_edge_weight", None)
@@ -108,21 +69,40 @@ class Adapter(nn.Module):
             takes_weight = "edge_weight" in inspect.signature(module.forward).parameters
         self.takes_weight = bool(takes_weight)
 
-    def forward(
-        self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None = None, rows: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:
         name = type(self.module).__name__
-        if edge_weight is not None and not self.takes_weight:
+        weight = {} if edges.weight is None else {"edge_weight": edges.weight}
+        if weight and not self.takes_weight:
             warnings.warn(f"{name} takes no edge weights: they are ignored.", UserWarning, stacklevel=2)
-        weight = {"edge_weight": edge_weight} if edge_weight is not None and self.takes_weight else {}
-        result = self.module(h, edge_index, **weight)
+            weight = {}
+        result = self.module(h, edges.index, **weight)
         shape = list(result.shape) if isinstance(result, Tensor) else type(result).__name__
         if shape != [h.size(0), self.out]:
             raise ValueError(
                 f"`{name}.forward` must return a tensor of shape {[h.size(0), self.out]}, got {shape}. "
                 "A backbone keeps the number of rows and the width; the classes come after it."
             )
-        return pick(result, rows)
+        return edges.pick(result)
 
-    def reset_parameters(self) -> None:
-        reset(self.module)
+
+@final
+class PyGOperation(Wrapped):
+    """One layer of the PyG model ``name``; ``options`` are those of its class."""
+
+    def __init__(self, width: int, out: int, *, name: str, **options: Any) -> None:
+        for key in ("in_channels", "hidden_channels", "num_layers", "out_channels", "norm", "norm_kwargs", "jk"):
+            if key in options:
+                raise ValueError(
+                    f"`{key}` must be left out when a PyG model is named, got {options[key]!r}. "
+                    "Widths, layers and normalisation are set by width, layers and variant; "
+                    f"or build the {name} yourself and pass the instance."
+                )
+        options["dropout"] = options.pop("inner_dropout", 0.0)
+        try:
+            model = PYG_MODELS[name](width, out, num_layers=1, **options)
+        except (TypeError, ValueError, AssertionError, KeyError) as error:
+            raise ValueError(
+                f"`{name}` must be buildable from {width} to {out} channels with the options {options}, "
+                f"got {type(error).__name__}: {error}. See torch_geometric.nn.models.{name}."
+            ) from error
+        super().__init__(model, width, out)

@@ -1,35 +1,55 @@
-"""Where features and encoding meet: a node classifier, [x Wᵀ + b ‖ encoding] → backbone → linear head."""
+"""Features and encoding side by side: a node classifier, [x Wᵀ + b ‖ encoding] → backbone → linear head."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from llpe.models.base import check_count, check_share
+from llpe.checks import check_count
+from llpe.models.backbone import Edges, check_share
 from llpe.models.dropout import dropout as drop
 from llpe.models.features import FeatureLinear
+from llpe.models.fixed_matrix import FixedMatrix
 
 if TYPE_CHECKING:
     from llpe.encodings.base import Encoding
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """A graph as a classifier reads it, with sparse features and adjacency by rows: see :meth:`Classifier.inputs`.
+
+    ``asked`` are the edges of the last layer, for the rows whose logits are wanted.
+    """
+
+    data: Data
+    x: Tensor | FixedMatrix | None
+    edges: Edges
+    asked: Edges
+
+    def take(self, rows: Tensor) -> Inputs:
+        """The same graph, asked for the logits of ``rows``; what only other rows need is not computed."""
+        return replace(self, asked=self.edges.take(rows))
+
+
 @final
 class Classifier(nn.Module):
-    """Class scores of nodes from their features and their positional encoding.
+    """Logits of nodes from their features and their positional encoding.
 
-    Features are projected to ``hidden`` columns and set beside the ``encoding.dim`` columns of the encoding;
-    the backbone works on that width, ``hidden + encoding.dim``, and a linear map gives one score per class.
+    Features are projected to ``hidden`` columns and set beside the ``encoding.dim`` columns of the encoding; the
+    backbone works on that width, ``hidden + encoding.dim``, and a linear map gives one logit per class.
 
     Args:
         encoding: a module with ``dim`` (0 for none), ``forward(data)`` → [rows, dim], ``penalty(data)`` and
             ``reset_parameters()``.
         in_features: columns of ``data.x``; 0 uses the encoding alone.
         num_classes: number of classes.
-        model: a name (see :func:`~llpe.models.make_backbone`) or a module with ``forward(x, edge_index)`` of
-            that width.
+        model: a name (see :func:`~llpe.models.make_backbone`) or a module with ``forward(x, edge_index)`` of that
+            width.
         hidden: width of the projected features; also the default inner width of feed-forward parts.
         layers: how many layers the backbone has; by default 2 plain or 4 strong ones.
         dropout: share of entries dropped after each layer, while training.
@@ -68,10 +88,15 @@ class Classifier(nn.Module):
         super().__init__()
         from llpe.models import make_backbone  # the table of names, which imports this file
 
-        check_count("in_features", in_features, least=0)
-        check_count("num_classes", num_classes, least=2)
-        check_count("hidden", hidden)
-        self.dim = check_count("encoding.dim", getattr(encoding, "dim", None), least=0)
+        self.dim: int = getattr(encoding, "dim", None)  # type: ignore[assignment]  # checked below
+        for name, value, least in (
+            ("in_features", in_features, 0),
+            ("num_classes", num_classes, 2),
+            ("hidden", hidden, 1),
+            ("encoding.dim", self.dim, 0),
+        ):
+            check_count(name, value, least=least)
+        check_share("input_dropout", input_dropout)
         if not in_features and not self.dim:
             raise ValueError(
                 "`in_features` must be at least 1 without an encoding, got 0. Give features or an encoding."
@@ -82,27 +107,49 @@ class Classifier(nn.Module):
         width = self.dim + (hidden if in_features else 0)
         self.name = model if isinstance(model, str) else type(model).__name__
         self.encoding = encoding
-        self.input_dropout = check_share("input_dropout", input_dropout)
-        self.features = FeatureLinear(in_features, hidden, self.input_dropout) if in_features else None
+        self.input_dropout = input_dropout
+        self.features = FeatureLinear(in_features, hidden, input_dropout) if in_features else None
         self.backbone = make_backbone(model, width=width, **options)
         self.head = nn.Linear(width, num_classes)
 
-    def forward(self, data: Data, rows: Tensor | None = None) -> Tensor:
-        """Scores of ``rows``, by default of all; what only other rows need is not computed."""
-        return self.judge(self.states(data), data, rows)
+    def inputs(self, data: Data) -> Inputs:
+        """What a forward pass needs of a graph and never changes, made once; ``model(data)`` makes it in each call.
 
-    def states(self, data: Data) -> Tensor:
+        Example:
+            >>> from llpe.data import sbm
+            >>> from llpe.encodings import NoEncoding
+            >>> data = sbm(n=50)
+            >>> model = Classifier(NoEncoding(), in_features=data.num_features, num_classes=2, model="gcn")
+            >>> inputs = model.inputs(data)
+            >>> torch.equal(model(inputs), model(data))
+            True
+        """
+        edges = self.backbone.edges(data.edge_index, data.edge_weight, int(data.num_nodes or 0), self.head.weight.dtype)
+        return Inputs(data, self.features and self.features.matrix(data.x), edges, edges)
+
+    def forward(self, data: Data | Inputs, rows: Tensor | None = None) -> Tensor:
+        """Logits of ``rows`` of a graph, by default of all; what only other rows need is not computed."""
+        return self.logits(self.states(data), data, rows)
+
+    def states(self, data: Data | Inputs) -> Tensor:
         """What goes into the backbone: features and encoding side by side, [rows, hidden + encoding.dim]."""
-        if self.backbone.whole_graph and isinstance(data, Batch) and data.num_graphs > 1:
+        graph = data.data if isinstance(data, Inputs) else data
+        if self.backbone.whole_graph and isinstance(graph, Batch) and graph.num_graphs > 1:
             raise ValueError(
-                f"`data` must be one graph where all nodes see each other, got {data.num_graphs} graphs. "
+                f"`data` must be one graph where all nodes see each other, got {graph.num_graphs} graphs. "
                 "Pass them one by one."
             )
         parts = []
         if self.features is not None:
             parts.append(self.features(data.x))
         if self.dim:
-            parts.append(drop(self._encode(data), self.input_dropout, self.training))
+            encoding = self.encoding(graph)
+            if encoding.dim() != 2 or encoding.size(1) != self.dim:
+                raise ValueError(
+                    f"`encoding(data)` must have shape [rows, {self.dim}], got {list(encoding.shape)}. "
+                    "An encoding returns as many columns as its `dim` says."
+                )
+            parts.append(drop(encoding, self.input_dropout, self.training))
         if len(parts) == 2 and parts[0].size(0) != parts[1].size(0):
             raise ValueError(
                 f"`encoding(data)` must have one row for each of {parts[0].size(0)} rows of data.x, "
@@ -110,27 +157,19 @@ class Classifier(nn.Module):
             )
         return torch.cat(parts, dim=1)
 
-    def judge(self, states: Tensor, data: Data, rows: Tensor | None = None) -> Tensor:
-        """Scores of ``rows`` from the states of all: ``model(data, rows)`` is ``judge(states(data), data, rows)``."""
-        return self.head(self.backbone(states, data.edge_index, data.edge_weight, rows))
-
-    def _encode(self, data: Data) -> Tensor:
-        encoding = self.encoding(data)
-        if encoding.dim() != 2 or encoding.size(1) != self.dim:
-            raise ValueError(
-                f"`encoding(data)` must have shape [rows, {self.dim}], got {list(encoding.shape)}. "
-                "An encoding returns as many columns as its `dim` says."
-            )
-        return encoding
+    def logits(self, states: Tensor, data: Data | Inputs, rows: Tensor | None = None) -> Tensor:
+        """The second half of ``model(data, rows)``, which is ``logits(states(data), data, rows)``."""
+        if not isinstance(data, Inputs):
+            return self.head(self.backbone(states, data.edge_index, data.edge_weight, rows))
+        asked = data.asked if rows is None else data.edges.take(rows)
+        return self.head(self.backbone.run(states, data.edges, asked))
 
     def penalty(self, data: Data) -> Tensor:
         """The encoding's penalty, a scalar."""
         return self.encoding.penalty(data)
 
     def reset_parameters(self) -> None:
-        """Draws all parameters anew, the encoding's too."""
-        self.encoding.reset_parameters()
-        if self.features is not None:
-            self.features.reset_parameters()
-        self.backbone.reset_parameters()
-        self.head.reset_parameters()
+        """Draws all parameters again, the encoding's too."""
+        for part in (self.encoding, self.features, self.backbone, self.head):
+            if part is not None:
+                part.reset_parameters()

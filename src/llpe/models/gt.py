@@ -1,44 +1,34 @@
-"""``gt``: graph transformer with full attention, each node attending to every node (Dwivedi & Bresson, 2021).
-
-Edges enter through the encoding only. The attention of head a is softmax(Q_a K_aᵀ / √(width / heads)) V_a; no
-n × n matrix is kept, so memory is linear in the number of nodes, in training too.
-
-The plain layer is the paper's, the post-norm layer of "Attention is all you need" as in
-``torch.nn.TransformerEncoderLayer``: h ← LayerNorm(h + attention(h)), h ← LayerNorm(h + feed-forward(h)). The
-strong layer is the residual wrapper of all backbones, twice: around attention, then around a linear map.
-"""
+"""``gt``: attention of every node to every node. Edges enter through the encoding only."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Unpack, final
+from typing import final
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from llpe.models.base import Backbone, Shared, check_count, check_share, pick
-from llpe.models.dropout import dropout
-from llpe.models.mlp import LinearOperation
+from llpe.checks import check_count
+from llpe.models.backbone import Edges, Operation, check_share
 
 QUERY_ROWS = 512  # rows of the attention matrix held at once when its entries are dropped
 
 
 @final
-class GT(Backbone):
-    """Attention of all nodes to all nodes; ``edge_index`` may be None.
+class Attention(Operation):
+    """Graph transformer with full attention, each node attending to every node (Dwivedi & Bresson, 2021).
+
+    The attention of head a is softmax(Q_a K_aᵀ / √(width / heads)) V_a, of the rows asked for to all rows:
+    [num_nodes, width] → [rows, out]. No n × n matrix is kept, so memory is linear in the number of nodes, in training
+    too.
 
     Args:
         width: width of the node states, a multiple of ``heads``.
+        out: width of the result.
         heads: attention heads.
-        attention_dropout: share of the attention's entries dropped in training. Memory stays linear, but a
-            step takes three to six times as long.
-        shared: see :class:`~llpe.models.base.Backbone`.
-
-    Example:
-        >>> GT(width=8, layers=1, heads=2)(torch.ones(5, 8), None).shape
-        torch.Size([5, 8])
+        attention_dropout: share of the attention's entries dropped in training. Memory stays linear, but a step takes
+            three to six times as long.
     """
 
     whole_graph = True
@@ -46,8 +36,8 @@ class GT(Backbone):
     # NOTE[PAPER]: torch's layer, and so the authors' code, also drops attention entries, at the rate
     # `dropout`. Their published settings for GT all have dropout 0, where nothing differs; elsewhere it makes a
     # step three to six times as long, so it is an option of its own.
-    def __init__(self, *, width: int, heads: int = 4, attention_dropout: float = 0.0, **shared: Unpack[Shared]) -> None:
-        check_count("width", width)
+    def __init__(self, width: int, out: int, *, heads: int = 4, attention_dropout: float = 0.0) -> None:
+        super().__init__()
         check_count("heads", heads)
         if width % heads:
             raise ValueError(
@@ -55,49 +45,7 @@ class GT(Backbone):
                 "Change heads, the hidden width, or the encoding's dim (the width is their sum)."
             )
         check_share("attention_dropout", attention_dropout)
-        attention = partial(Attention, width, heads=heads, dropout=attention_dropout)
-        super().__init__(attention, width=width, **shared)
-
-    def plain_layer(self) -> list[nn.Module]:
-        attention = self.operation(self.width)
-        return [EncoderLayer(attention, self.width, self.feedforward, dropout=self.dropout, norm_eps=self.norm_eps)]
-
-    def strong_layer(self) -> list[nn.Module]:
-        return [self.residual(self.operation), self.residual(partial(LinearOperation, self.width))]
-
-
-@final
-class EncoderLayer(nn.Module):
-    """Post-norm: attention, then a feed-forward with ReLU, each added to its input and normalised."""
-
-    def __init__(self, attention: nn.Module, width: int, feedforward: int, *, dropout: float, norm_eps: float) -> None:
-        super().__init__()
-        self.attention = attention
-        self.first = nn.Linear(width, feedforward)
-        self.second = nn.Linear(feedforward, width)
-        self.attention_norm = nn.LayerNorm(width, eps=norm_eps)
-        self.feedforward_norm = nn.LayerNorm(width, eps=norm_eps)
-        self.dropout = dropout
-
-    def forward(
-        self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None, rows: Tensor | None = None
-    ) -> Tensor:
-        h = self.attention_norm(pick(h, rows) + self._drop(self.attention(h, rows=rows)))
-        inner = self._drop(self.first(h).relu())
-        return self.feedforward_norm(h + self._drop(self.second(inner)))
-
-    def _drop(self, h: Tensor) -> Tensor:
-        return dropout(h, self.dropout, self.training)
-
-
-@final
-class Attention(nn.Module):
-    """Multi-head attention of the rows asked for to all rows, [num_nodes, width] → [rows, out]."""
-
-    def __init__(self, width: int, out: int, *, heads: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.heads = heads
-        self.dropout = dropout
+        self.heads, self.dropout = heads, attention_dropout
         self.project = nn.Linear(width, 3 * width)
         self.out = nn.Linear(width, out)
         self.reset_parameters()
@@ -109,16 +57,10 @@ class Attention(nn.Module):
         self.out.reset_parameters()
         nn.init.zeros_(self.out.bias)
 
-    def forward(
-        self,
-        h: Tensor,
-        edge_index: Tensor | None = None,
-        edge_weight: Tensor | None = None,
-        rows: Tensor | None = None,
-    ) -> Tensor:
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:
         states = self.project(h).view(1, h.size(0), 3, self.heads, -1)
         query, key, value = states.transpose(1, 3).unbind(2)  # each [1, heads, num_nodes, width / heads]
-        query = query if rows is None else query[:, :, rows]
+        query = query if edges.rows is None else query[:, :, edges.rows]
         if self.training and self.dropout > 0:
             seen = self._dropped(query, key, value)
         else:

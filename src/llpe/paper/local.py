@@ -18,7 +18,7 @@ import numpy as np
 
 from llpe.data import NodeDataset, make_splits
 from llpe.homophily import local_homophily
-from llpe.lab.prediction import predict_graph
+from llpe.lab.predict import predict_graph
 from llpe.paper.base import Context, Settings, config_of, remarks_of
 from llpe.report.plots import Interval, interval_plot
 from llpe.report.tables import Table

@@ -1,8 +1,7 @@
-"""A trained run on a graph: classes and probabilities, in a file for use elsewhere."""
+"""A trained model on a graph: classes and probabilities, in a file for use elsewhere."""
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,20 +11,23 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, file_splits
 from llpe.data.dataset import PARTS
 from llpe.encodings import ENCODINGS
 from llpe.graph import Graph
+from llpe.lab.batches import all_logits
 from llpe.lab.config import Config
 from llpe.lab.traces import load_classifier
-from llpe.lab.train import predict, prepared, score
+from llpe.lab.train import prepared, score
+from llpe.models import Classifier
 from llpe.runs import RunFolder
 from llpe.storage import replacing
 
 
 class TransferWarning(UserWarning):
-    """Says that a trained model meets a graph on which its encoding means something else."""
+    """A trained model is used on a graph on which its encoding means something else."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,15 @@ class Prediction:
     split: int
     metric: str
     scores: dict[str, Score]
+
+
+@torch.no_grad()
+def predict(model: Classifier, data: Data) -> Tensor:
+    """Class probabilities of every row, in eval mode, shape (rows, num_classes)."""
+    training = model.training
+    probabilities = all_logits(model.eval(), data).softmax(dim=1)
+    model.train(training)
+    return probabilities
 
 
 def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = None) -> Prediction:
@@ -121,15 +132,16 @@ def _same_graph(report: dict[str, Any], dataset: NodeDataset) -> bool:
 
 def write_predictions(prediction: Prediction, path: Path) -> None:
     """``.csv`` with a row per node, or ``.npz`` with ``predictions``, ``probabilities`` and ``class_names``."""
-    chosen = prediction.probabilities.argmax(axis=1)
+    names, chosen = prediction.class_names, prediction.probabilities.argmax(axis=1)
     with replacing(path) as partial:
         if path.suffix.lower() == ".npz":
             with partial.open("wb") as archive:
-                names = np.array(prediction.class_names)
-                np.savez(archive, predictions=chosen, probabilities=prediction.probabilities, class_names=names)
+                np.savez(
+                    archive, predictions=chosen, probabilities=prediction.probabilities, class_names=np.array(names)
+                )
             return
-        with partial.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["node", "prediction", *(f"p({name})" for name in prediction.class_names)])
-            for node, (best, row) in enumerate(zip(chosen, prediction.probabilities, strict=True)):
-                writer.writerow([node, prediction.class_names[best], *(f"{value:.6g}" for value in row)])
+        import pandas as pd
+
+        table = pd.DataFrame(prediction.probabilities, columns=[f"p({name})" for name in names])
+        table.insert(0, "prediction", [names[best] for best in chosen])
+        table.to_csv(partial, index_label="node", float_format="%.6g", lineterminator="\r\n")

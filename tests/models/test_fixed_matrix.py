@@ -1,27 +1,21 @@
-"""Sparse features and fixed matrices."""
-
-from __future__ import annotations
-
-import gc
-import weakref
+"""Fixed matrices, sparse features, and dropout."""
 
 import pytest
 import torch
-from torch import Tensor
 
-from llpe.models import make_backbone, sparse, take_rows
+from llpe.models import make_backbone, take_rows
 from llpe.models.dropout import dropout
 from llpe.models.features import FeatureLinear
-from llpe.models.sparse import FixedMatrix, quiet, remember
+from llpe.models.fixed_matrix import FixedMatrix, quiet, with_values
 
 
 @pytest.fixture
-def x() -> Tensor:
+def x():
     torch.manual_seed(0)
     return torch.rand(20, 30) * (torch.rand(20, 30) < 0.1)
 
 
-def as_layout(x: Tensor, layout: torch.layout, index: torch.dtype = torch.int64) -> Tensor:
+def as_layout(x, layout, index=torch.int64):
     with quiet():
         result = x.to_sparse(layout=layout)
         if index == torch.int64:
@@ -39,7 +33,7 @@ def as_layout(x: Tensor, layout: torch.layout, index: torch.dtype = torch.int64)
         (torch.sparse_coo, torch.int64),
     ],
 )
-def test_sparse_features_equal_dense_ones_with_gradients(x: Tensor, layout: torch.layout, index: torch.dtype) -> None:
+def test_sparse_features_equal_dense_ones_with_gradients(x, layout, index):
     linear = FeatureLinear(30, 7)
     upstream = torch.randn(20, 7)
     dense = linear(x)
@@ -51,29 +45,29 @@ def test_sparse_features_equal_dense_ones_with_gradients(x: Tensor, layout: torc
         torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)
 
 
-def test_sparse_product_has_an_exact_gradient_in_double(x: Tensor) -> None:
-    matrix = FixedMatrix(lambda: x.double().to_sparse())
+def test_sparse_product_has_an_exact_gradient_in_double(x):
+    matrix = FixedMatrix(x.double().to_sparse())
     h = torch.randn(30, 2, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda h: matrix @ h, h)
 
 
-def test_a_fixed_matrix_holds_itself_and_its_transpose_by_rows(x: Tensor) -> None:
-    matrix = FixedMatrix(lambda: x.to_sparse())
+def test_a_fixed_matrix_holds_itself_and_its_transpose_by_rows(x):
+    matrix = FixedMatrix(x.to_sparse())
     assert torch.equal(matrix.csr.to_dense(), x)
     assert torch.equal(matrix.transposed_csr.to_dense(), x.T)
     assert matrix.csr.layout == matrix.transposed_csr.layout == torch.sparse_csr
     assert repr(matrix) == f"FixedMatrix(shape=[20, 30], entries={int((x > 0).sum())})"
 
 
-def test_an_empty_matrix_gives_zeros_and_zero_gradients() -> None:
+def test_an_empty_matrix_gives_zeros_and_zero_gradients():
     h = torch.randn(4, 2, requires_grad=True)
-    result = FixedMatrix(lambda: torch.zeros(3, 4).to_sparse()) @ h
+    result = FixedMatrix(torch.zeros(3, 4).to_sparse()) @ h
     result.sum().backward()
     assert torch.equal(result, torch.zeros(3, 2))
     assert torch.equal(h.grad, torch.zeros(4, 2))
 
 
-def test_rows_are_taken_in_order_with_repeats(x: Tensor) -> None:
+def test_rows_are_taken_in_order_with_repeats(x):
     rows = torch.tensor([19, 3, 3, 0, 7])
     for index in (torch.int64, torch.int32):
         part = take_rows(as_layout(x, torch.sparse_csr, index), rows)
@@ -82,50 +76,6 @@ def test_rows_are_taken_in_order_with_repeats(x: Tensor) -> None:
     assert torch.equal(take_rows(x, rows), x[rows])
     none = take_rows(as_layout(x, torch.sparse_csr), rows[:0])
     assert none.shape == (0, 30)
-
-
-def test_preparation_is_done_once_per_tensor_and_again_when_it_changes() -> None:
-    made = []
-    tensor = torch.zeros(3)
-
-    def prepare(*tensors: Tensor | None) -> int:
-        return remember("test", tensors, lambda: made.append(0) or len(made))
-
-    assert prepare(tensor, None) == prepare(tensor, None) == 1
-    assert prepare(tensor.clone(), None) == 2
-    tensor[0] = 1
-    assert prepare(tensor, None) == prepare(tensor, None) == 3
-    assert prepare(tensor, tensor) == 4
-    with torch.inference_mode():
-        inferred = torch.zeros(3)
-    assert prepare(inferred) == prepare(inferred) == 5
-
-
-def test_what_was_prepared_is_freed_with_its_tensor(x: Tensor) -> None:
-    before = set(sparse._memory)
-    features = as_layout(x, torch.sparse_csr)
-    FeatureLinear(30, 7)(features).sum().backward()
-    (key,) = set(sparse._memory) - before
-    matrix = weakref.ref(sparse._memory[key][-1])
-    assert "transposed_csr" in vars(matrix())
-    gc.disable()  # no cycle keeps it alive until the collector comes
-    try:
-        del features
-        assert key not in sparse._memory
-        assert matrix() is None
-    finally:
-        gc.enable()
-
-
-def test_changed_sparse_features_are_seen(x: Tensor) -> None:
-    linear = FeatureLinear(30, 7)
-    features = as_layout(x, torch.sparse_csr)
-    linear(features).sum().backward()
-    first = linear.weight.grad.clone()
-    linear.weight.grad = None
-    features.values().mul_(2)
-    linear(features).sum().backward()
-    torch.testing.assert_close(linear.weight.grad, 2 * first)
 
 
 @pytest.mark.parametrize(
@@ -138,12 +88,12 @@ def test_changed_sparse_features_are_seen(x: Tensor) -> None:
         (lambda x: x.to_sparse().requires_grad_(), "must not require gradients while sparse"),
     ],
 )
-def test_bad_features_are_refused(x: Tensor, change, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_bad_features_are_refused(x, change, message):
     with pytest.raises(ValueError, match=message):
         FeatureLinear(30, 7)(change(x))
 
 
-def test_no_warning_of_torch_about_sparse_tensors_leaks_out(x: Tensor) -> None:
+def test_no_warning_of_torch_about_sparse_tensors_leaks_out(x):
     features, edge_index = as_layout(x, torch.sparse_csr), torch.tensor([[0, 1], [1, 0]])
     linear, sage = FeatureLinear(30, 7), make_backbone("sage", width=7)
     torch.set_warn_always(True)  # else only the first of a process is heard
@@ -154,14 +104,14 @@ def test_no_warning_of_torch_about_sparse_tensors_leaks_out(x: Tensor) -> None:
         torch.set_warn_always(False)
 
 
-def test_a_product_with_dropped_entries_is_that_of_the_matrix_without_them(x: Tensor) -> None:
+def test_a_product_with_dropped_entries_is_that_of_the_matrix_without_them(x):
     """Forwards and backwards, against the dense matrix that the same draw leaves."""
-    matrix = FixedMatrix(lambda: x.double().to_sparse())
+    matrix = FixedMatrix(x.double().to_sparse())
     h = torch.randn(30, 4, dtype=torch.float64, requires_grad=True)
     torch.manual_seed(3)
     found = matrix.dropped(h, 0.4)
     torch.manual_seed(3)
-    left = sparse.with_values(matrix.csr, dropout(matrix.csr.values(), 0.4, True)).to_dense()
+    left = with_values(matrix.csr, dropout(matrix.csr.values(), 0.4, True)).to_dense()
     kept = left != 0
     assert 0 < int(kept.sum()) < int((x != 0).sum())
     torch.testing.assert_close(left[kept], x.double()[kept] / 0.6, rtol=1e-4, atol=0)
@@ -172,7 +122,7 @@ def test_a_product_with_dropped_entries_is_that_of_the_matrix_without_them(x: Te
 
 
 @pytest.mark.parametrize("layout", [torch.strided, torch.sparse_csr])
-def test_features_with_dropped_entries_are_right_on_average(x: Tensor, layout: torch.layout) -> None:
+def test_features_with_dropped_entries_are_right_on_average(x, layout):
     linear = FeatureLinear(30, 3, dropout=0.5)
     features = x if layout == torch.strided else as_layout(x, layout)
     torch.manual_seed(0)
@@ -188,7 +138,7 @@ def test_features_with_dropped_entries_are_right_on_average(x: Tensor, layout: t
 
 
 @pytest.mark.parametrize("layout", [torch.strided, torch.sparse_csr])
-def test_the_gradient_of_dropped_features_is_that_of_what_was_left(x: Tensor, layout: torch.layout) -> None:
+def test_the_gradient_of_dropped_features_is_that_of_what_was_left(x, layout):
     linear = FeatureLinear(30, 30, dropout=0.5)
     linear.weight.data.copy_(torch.eye(30))  # so that the output is what was left of x
     linear.bias.data.zero_()
@@ -197,3 +147,42 @@ def test_the_gradient_of_dropped_features_is_that_of_what_was_left(x: Tensor, la
     weight, bias = torch.autograd.grad(out, [linear.weight, linear.bias], upstream)
     torch.testing.assert_close(weight, out.detach().T @ upstream)
     torch.testing.assert_close(bias, upstream.sum(dim=0))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.5, 0.9])
+def test_dropout_drops_a_share_and_scales_the_rest(share):
+    torch.manual_seed(0)
+    out = dropout(torch.ones(1000, 401), share, True)
+    dropped = (out == 0).double().mean()
+    assert abs(dropped - share) < 4 * (share * (1 - share) / out.numel()) ** 0.5
+    assert out[out != 0].unique().tolist() == pytest.approx([1 / (1 - share)], rel=1e-3)
+    assert dropout(torch.empty(0, 3), share, True).shape == (0, 3)
+
+
+def test_the_four_entries_of_a_draw_are_independent():
+    torch.manual_seed(0)
+    kept = (dropout(torch.ones(100_000, 4), 0.5, True) > 0).double()
+    patterns = (kept @ torch.tensor([8.0, 4.0, 2.0, 1.0], dtype=torch.float64)).long().bincount(minlength=16)
+    expected = 100_000 / 16
+    assert ((patterns - expected) ** 2 / expected).sum() < 37.7  # the 0.1 % point of χ² with 15 degrees of freedom
+
+
+def test_the_gradient_of_dropout_goes_where_the_entries_went():
+    torch.manual_seed(0)
+    h = torch.randn(7, 3, dtype=torch.float64, requires_grad=True)
+    out = dropout(h, 0.4, True)
+    out.sum().backward()
+    assert torch.allclose(h.grad * h, out)
+    assert 0 < int((h.grad == 0).sum()) < h.numel()
+
+
+def test_seeds_decide_dropout_and_evaluation_draws_nothing():
+    h = torch.ones(50, 5)
+    torch.manual_seed(1)
+    first = dropout(h, 0.3, True)
+    state = torch.get_rng_state()
+    assert torch.equal(dropout(h, 0.3, False), h)
+    assert torch.equal(dropout(h, 0.0, True), h)
+    assert torch.equal(state, torch.get_rng_state())
+    torch.manual_seed(1)
+    assert torch.equal(dropout(h, 0.3, True), first)

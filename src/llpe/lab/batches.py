@@ -1,0 +1,153 @@
+"""The rows that a training step and an evaluation read, and the forward passes that they share.
+
+A model that sees the whole graph is given all of it, and asked for some rows. A model that sees single rows is given
+those rows alone: all at once, or in mini-batches where they are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from llpe.data import Split
+from llpe.models import Classifier, Inputs, take_rows
+
+MANY_ROWS = 100_000  # training rows above which mini-batches are the default
+BATCH = 8192
+FEW_NODES = 1000  # below, a call costs more than its rows
+
+Scored = tuple[Tensor, Tensor]  # logits of some rows, and their classes
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows of a graph and their classes: the model is given ``inputs``, and ``rows`` of its logits are theirs."""
+
+    inputs: Inputs
+    rows: Tensor | slice
+    target: Tensor
+
+
+@dataclass(frozen=True)
+class FullBatch:
+    """One step on all training rows, and an evaluation on all validation rows.
+
+    ``share`` is the part of the forward pass that gives the same in training and in evaluation (no dropout, no random
+    sign flips), and so is computed once for both: weights do not change between an evaluation and the next step.
+    """
+
+    train: View
+    val: View
+    share: Literal["logits", "states"] | None = None
+
+    def shared(self, model: Classifier) -> Tensor | None:
+        if self.share == "logits":
+            return model(self.train.inputs)
+        return model.states(self.train.inputs) if self.share == "states" else None
+
+    def training(self, model: Classifier, shared: Tensor | None) -> Iterator[Scored]:
+        yield self._scored(self.train, model, shared)
+
+    def validation(self, model: Classifier, shared: Tensor | None) -> Scored:
+        return self._scored(self.val, model, shared)
+
+    def _scored(self, view: View, model: Classifier, shared: Tensor | None) -> Scored:
+        if shared is None:
+            logits = model(view.inputs)
+        else:
+            logits = shared if self.share == "logits" else model.logits(shared, view.inputs)
+        return logits[view.rows], view.target
+
+
+@dataclass(frozen=True)
+class MiniBatches:
+    """Steps on ``size`` rows at a time, gathered when their turn comes; for models that see single rows."""
+
+    data: Data
+    split: Split
+    size: int
+
+    def shared(self, model: Classifier) -> None:
+        return None
+
+    def training(self, model: Classifier, shared: Tensor | None) -> Iterator[Scored]:
+        order = self.split.train[torch.randperm(len(self.split.train))]  # a checkpoint holds torch's generator
+        for rows in order.split(self.size):
+            yield model(rows_of(self.data, rows)), self.data.y[rows]
+
+    def validation(self, model: Classifier, shared: Tensor | None) -> Scored:
+        logits = [model(rows_of(self.data, rows)) for rows in self.split.val.split(self.size)]
+        return torch.cat(logits), self.data.y[self.split.val]
+
+
+def make_batches(
+    model: Classifier, data: Data, inputs: Inputs | None, split: Split, size: int | None
+) -> FullBatch | MiniBatches:
+    """The batches of a split: ``size`` rows each, or as many as are best for the model.
+
+    Args:
+        inputs: what the model needs of ``data``; None for a model that sees single rows.
+    """
+    if inputs is not None and size is not None:
+        raise ValueError(
+            f"`batch` must be left out with a model whose nodes see each other, got {size} with {model.name}. "
+            'Take model="mlp", or train on the whole graph.'
+        )
+    if inputs is None and len(split.train) > MANY_ROWS:
+        size = size or BATCH
+    return full_batch(model, data, inputs, split) if size is None else MiniBatches(data, split, size)
+
+
+def full_batch(model: Classifier, data: Data, inputs: Inputs | None, split: Split) -> FullBatch:
+    """Reads no more rows than a split needs, and shares what is the same in training and in evaluation."""
+    few = int(data.num_nodes or 0) < FEW_NODES
+    parts = split.train, split.val
+    targets = [data.y[rows] for rows in parts]
+    if inputs is None and not few:
+        train, val = (View(model.inputs(rows_of(data, rows)), slice(None), data.y[rows]) for rows in parts)
+        return FullBatch(train, val)
+    both, count = torch.cat(parts), len(split.train)
+    places: tuple[Tensor | slice, Tensor | slice] = (slice(count), slice(count, None))
+    if inputs is None:
+        together = model.inputs(rows_of(data, both))
+    elif few:
+        together, places = inputs, parts
+    else:
+        together = inputs.take(both)
+    same = same_in_training(model, lambda: model(together))
+    if few or same:
+        train, val = (View(together, place, target) for place, target in zip(places, targets, strict=True))
+        return FullBatch(train, val, "logits" if same else None)
+    train, val = (View(together.take(rows), slice(None), data.y[rows]) for rows in parts)
+    return FullBatch(train, val, "states" if same_in_training(model, lambda: model.states(together)) else None)
+
+
+@torch.no_grad()
+def same_in_training(model: Classifier, forward: Callable[[], Tensor]) -> bool:
+    """Whether a forward pass in training draws nothing at random and gives the same as in evaluation."""
+    random = torch.get_rng_state()
+    model.train()
+    training = forward()
+    drawn = not torch.equal(random, torch.get_rng_state())
+    torch.set_rng_state(random)
+    model.eval()
+    return not drawn and torch.equal(training, forward())
+
+
+def rows_of(data: Data, rows: Tensor) -> Data:
+    """The given rows of every node attribute, without edges; what belongs to the whole graph is left out."""
+    names = [name for name in data.node_attrs() if isinstance(data[name], Tensor)]
+    return Data(num_nodes=rows.numel(), **{name: take_rows(data[name], rows) for name in names})
+
+
+def all_logits(model: Classifier, data: Data, inputs: Inputs | None = None) -> Tensor:
+    """The logits of every node, in mini-batches where the model sees single rows and they are many."""
+    count = int(data.num_nodes or 0)
+    if not model.backbone.row_wise or count <= MANY_ROWS:
+        return model(inputs or data)
+    return torch.cat([model(rows_of(data, rows)) for rows in torch.arange(count).split(BATCH)])

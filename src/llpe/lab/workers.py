@@ -1,0 +1,165 @@
+"""Many splits side by side on one machine, without oversubscribing its cores.
+
+Splits are independent, so each worker process trains one at a time with its share of the cores. The number of threads
+of a split depends on the number of splits and cores only, never on how many are left to do: a resumed run is computed
+as the uninterrupted one was. Workers are forked where the system can, so that they share the prepared graph.
+
+Ctrl-C reaches the parent alone. It tells the workers to stop, and they do so after the epoch they are in, with a
+checkpoint.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+
+from llpe.lab.train import Outcome, Progress
+
+Tell = Callable[[Progress], None]
+Train = Callable[[int, Tell], Outcome]
+REPORT_SECONDS = 0.2
+
+
+class WorkerError(RuntimeError):
+    """A worker process died."""
+
+
+class Plan(NamedTuple):
+    """How many splits at once, and with how many threads each."""
+
+    workers: int
+    threads: int
+
+
+def plan(splits: int, workers: int | None = None) -> Plan:
+    """One worker per core, at most one per split; the cores are shared out evenly.
+
+    Example:
+        >>> plan(10, workers=1).workers
+        1
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if workers is not None and workers < 1:
+        raise ValueError(f"`workers` must be an integer of at least 1, got {workers!r}.")
+    return Plan(min(workers or cores, splits), max(1, cores // min(cores, splits)))
+
+
+def run_splits(train: Train, pending: list[int], plan: Plan, on_progress: Tell | None = None) -> Iterator[Outcome]:
+    """Trains the pending splits and yields their outcomes as they come.
+
+    Args:
+        train: trains one split, given its number and a function to tell progress to.
+        pending: the splits to train.
+        plan: see :func:`plan`.
+        on_progress: told the progress of any split, a few times a second.
+    """
+    tell = on_progress or (lambda progress: None)
+    count = min(plan.workers, len(pending))
+    if count > 1:
+        yield from _in_processes(train, pending, Plan(count, plan.threads), tell)
+        return
+    with using_threads(plan.threads):
+        for index in pending:
+            yield train(index, _seldom(tell))
+
+
+def _in_processes(train: Train, pending: list[int], plan: Plan, tell: Tell) -> Iterator[Outcome]:
+    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    progress, stop = context.SimpleQueue(), context.Value("b", 0, lock=False)
+    arguments = (train, plan.threads, progress, stop, os.getpid())  # passed to workers when they start, not pickled
+    children: list[Any] = []
+    try:
+        with ProcessPoolExecutor(plan.workers, context, _start, arguments) as pool:
+            try:
+                waiting = {pool.submit(_work, index) for index in pending}
+                children = multiprocessing.active_children()
+                while waiting:
+                    done, waiting = wait(waiting, REPORT_SECONDS, FIRST_COMPLETED)
+                    while not progress.empty():
+                        tell(progress.get())
+                    for future in done:
+                        yield future.result()
+            except BaseException:
+                stop.value = 1
+                pool.shutdown(cancel_futures=True)
+                raise
+    except BrokenProcessPool:
+        codes = [child.exitcode for child in children if child.exitcode not in (None, 0, -signal.SIGTERM)]
+        how = f" ({f'signal {-codes[0]}' if codes[0] < 0 else f'exit code {codes[0]}'})" if codes else ""
+        raise WorkerError(
+            f"a worker process died{how}; signal 9 usually means that memory ran out. "
+            "What was finished is kept: run the same again, with fewer workers."
+        ) from None
+
+
+_work_on: Callable[[int], Outcome]  # in a worker: trains a split
+
+
+def _start(train: Train, threads: int, progress: Any, stop: Any, parent: int) -> None:
+    """Makes a worker of this process."""
+    global _work_on
+    torch.set_num_threads(threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent sets `stop`
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+    def check() -> None:
+        if stop.value:
+            raise KeyboardInterrupt
+
+    def work(index: int) -> Outcome:
+        check()
+        seldom = _seldom(progress.put)
+
+        def tell(now: Progress) -> None:
+            check()
+            seldom(now)
+
+        return train(index, tell)
+
+    _work_on = work
+
+
+def _work(index: int) -> Outcome:
+    return _work_on(index)
+
+
+def _end_with(parent: int) -> None:
+    """Ends this worker, busy or idle, soon after its parent has ended."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _seldom(tell: Tell) -> Tell:
+    """The same function, but called a few times a second at most."""
+    last = 0.0
+
+    def now_and_then(progress: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last > REPORT_SECONDS:
+            last = time.monotonic()
+            tell(progress)
+
+    return now_and_then
+
+
+@contextmanager
+def using_threads(count: int) -> Iterator[None]:
+    """Inside, torch works with ``count`` threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,223 @@
+"""A backbone maps node states to node states of the same width, h → h; it knows no features, encodings or classes.
+
+Ours are stacks of one *operation* (a linear map, a mean over neighbours, attention, …) in one of two ways:
+
+* ``plain``, the paper's bases: layers × (operation → ReLU → dropout). Where all nodes see each other, the layer of a
+  transformer instead, with a feed-forward part: see :class:`PostNormLayer`.
+* ``strong``: layers × (h + feed-forward of the normalised h), where the operation is the first of the feed-forward's
+  two layers: LayerNorm → operation → GELU → dropout → Linear → dropout, and a LayerNorm at the end. After Platonov et
+  al., "A critical look at the evaluation of GNNs under heterophily" (2023). One wrapper for all, so that a comparison
+  of operations is fair by construction. After attention it is applied again, to a linear map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from llpe.checks import check_count
+from llpe.models.dropout import dropout
+from llpe.models.fixed_matrix import FixedMatrix
+
+VARIANTS = {"plain": 2, "strong": 4}
+"""The ways to stack an operation, and the default number of layers of each."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of a graph as a layer reads them.
+
+    Attributes:
+        index, weight: as in PyG.
+        matrix: the normalised adjacency, for the operations that multiply with one.
+        rows: the nodes whose states are asked for, None for all; ``matrix`` has these rows only.
+    """
+
+    index: Tensor | None
+    weight: Tensor | None = None
+    matrix: FixedMatrix | None = None
+    rows: Tensor | None = None
+
+    def take(self, rows: Tensor | None) -> Edges:
+        """The edges for a layer that is asked for ``rows``."""
+        return self if rows is None else replace(self, rows=rows, matrix=self.matrix and self.matrix.take(rows))
+
+    def pick(self, h: Tensor) -> Tensor:
+        """The rows of ``h`` that are asked for."""
+        return h if self.rows is None else h[self.rows]
+
+
+class Operation(nn.Module):
+    """Made with the widths of its input and output, called with node states and :class:`Edges`."""
+
+    row_wise: bool = False  # whether each node sees its own row only, so that any rows will do
+    whole_graph: bool = False  # whether each node sees all rows, so that several graphs must not be mixed
+
+    @classmethod
+    def edges(cls, edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int, dtype: torch.dtype) -> Edges:
+        """What the operation needs of a graph, which does not change in training."""
+        return Edges(edge_index, edge_weight)
+
+
+class Backbone(nn.Module):
+    """Base of all backbones: layers, each called with node states and :class:`Edges`, and a norm at the end.
+
+    Shapes: ``h`` [num_nodes, width], ``edge_index`` [2, num_edges], ``edge_weight`` [num_edges] or None →
+    [num_nodes, width]. With ``rows``, [rows, width]: the last layer is computed for those rows alone.
+    """
+
+    row_wise: bool = False
+    whole_graph: bool = False
+    layers: nn.ModuleList
+    norm: nn.Module
+    edges: Callable[[Tensor | None, Tensor | None, int, torch.dtype], Edges] = Operation.edges
+
+    def forward(
+        self, h: Tensor, edge_index: Tensor | None, edge_weight: Tensor | None = None, rows: Tensor | None = None
+    ) -> Tensor:
+        edges = self.edges(edge_index, edge_weight, h.size(0), h.dtype)
+        return self.run(h, edges, edges.take(rows))
+
+    def run(self, h: Tensor, edges: Edges, asked: Edges) -> Tensor:
+        """The same with edges made before; ``asked`` are those of the last layer."""
+        *inner, last = self.layers
+        for layer in inner:
+            h = layer(h, edges)
+        return self.norm(last(h, asked))
+
+    def reset_parameters(self) -> None:
+        for child in self.children():
+            reset(child)
+
+
+class Stack(Backbone):
+    """A stack of one operation.
+
+    Args:
+        operation: its class.
+        width: width of the node states.
+        layers: how many; by default 2 plain or 4 strong ones.
+        dropout: share of entries dropped after each layer, while training.
+        variant: ``"plain"`` or ``"strong"``.
+        feedforward: inner width of feed-forward parts, by default ``width``. All strong layers have one; of the plain
+            ones only those of ``gt``.
+        norm_eps: ε of the layer norms, which are where the feed-forward parts are.
+        own: options of the operation.
+    """
+
+    def __init__(
+        self,
+        operation: Any,
+        *,
+        width: int,
+        layers: int | None = None,
+        dropout: float = 0.0,
+        variant: str = "plain",
+        feedforward: int | None = None,
+        norm_eps: float = 1e-5,
+        **own: Any,
+    ) -> None:
+        super().__init__()
+        if variant not in VARIANTS:
+            raise ValueError(f"`variant` must be one of {', '.join(VARIANTS)}, got {variant!r}.")
+        layers = VARIANTS[variant] if layers is None else layers
+        feedforward = width if feedforward is None else feedforward
+        for name, count in (("width", width), ("layers", layers), ("feedforward", feedforward)):
+            check_count(name, count)
+        check_share("dropout", dropout)
+        if not 0 <= norm_eps < float("inf"):
+            raise ValueError(f"`norm_eps` must be a finite number of at least 0, got {norm_eps!r}.")
+        self.width, self.feedforward, self.dropout = width, feedforward, dropout
+        self.variant, self.norm_eps = variant, norm_eps
+        self.row_wise, self.whole_graph, self.edges = operation.row_wise, operation.whole_graph, operation.edges
+        make = partial(operation, width, **own)
+        self.layers = nn.ModuleList(layer for _ in range(layers) for layer in self._layer(make))
+        self.norm = nn.Identity() if variant == "plain" else nn.LayerNorm(width, eps=norm_eps)
+
+    def _layer(self, make: Callable[[int], Operation]) -> list[nn.Module]:
+        inner = self.feedforward
+        if self.variant == "plain":
+            return [PostNormLayer(make(self.width), self) if self.whole_graph else PlainLayer(make(self.width), self)]
+        residual = ResidualLayer(make(inner), self)
+        return [residual, ResidualLayer(LinearOperation(self.width, inner), self)] if self.whole_graph else [residual]
+
+
+class PlainLayer(nn.Module):
+    """Operation → ReLU → dropout."""
+
+    def __init__(self, operation: Operation, stack: Stack) -> None:
+        super().__init__()
+        self.operation, self.dropout = operation, stack.dropout
+
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:
+        return dropout(self.operation(h, edges).relu(), self.dropout, self.training)
+
+
+class PostNormLayer(nn.Module):
+    """Attention, then a feed-forward with ReLU, each added to its input and normalised.
+
+    As in "Attention is all you need" and ``torch.nn.TransformerEncoderLayer``.
+    """
+
+    def __init__(self, attention: Operation, stack: Stack) -> None:
+        super().__init__()
+        self.attention = attention
+        self.first = nn.Linear(stack.width, stack.feedforward)
+        self.second = nn.Linear(stack.feedforward, stack.width)
+        self.attention_norm = nn.LayerNorm(stack.width, eps=stack.norm_eps)
+        self.feedforward_norm = nn.LayerNorm(stack.width, eps=stack.norm_eps)
+        self.dropout = stack.dropout
+
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:
+        drop = partial(dropout, share=self.dropout, training=self.training)
+        h = self.attention_norm(edges.pick(h) + drop(self.attention(h, edges)))
+        return self.feedforward_norm(h + drop(self.second(drop(self.first(h).relu()))))
+
+
+class ResidualLayer(nn.Module):
+    """h + dropout(Linear(dropout(GELU(operation(LayerNorm(h)))))); the operation gives ``feedforward`` columns."""
+
+    def __init__(self, operation: Operation, stack: Stack) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(stack.width, eps=stack.norm_eps)
+        self.operation = operation
+        self.linear = nn.Linear(stack.feedforward, stack.width)
+        self.dropout = stack.dropout
+
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:
+        inner = dropout(F.gelu(self.operation(self.norm(h), edges)), self.dropout, self.training)
+        return edges.pick(h) + dropout(self.linear(inner), self.dropout, self.training)
+
+
+class LinearOperation(nn.Linear, Operation):
+    """Each node by itself, h_i → W h_i + b. Edges are not used, so any rows of a graph will do."""
+
+    row_wise = True
+
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:  # type: ignore[override]
+        return super().forward(edges.pick(h))
+
+
+def reset(module: nn.Module) -> None:
+    """Draws all parameters again: by ``reset_parameters`` where a module has it, else in its children."""
+    if callable(own := getattr(module, "reset_parameters", None)):
+        own()
+        return
+    if any(True for _ in module.parameters(recurse=False)):
+        raise ValueError(
+            f"`{type(module).__name__}` must have a method reset_parameters, got none. "
+            "It owns parameters: write one that draws them again."
+        )
+    for child in module.children():
+        reset(child)
+
+
+def check_share(name: str, value: float) -> None:
+    if not 0 <= value < 1:
+        raise ValueError(f"`{name}` must be at least 0 and below 1, got {value!r}.")

@@ -1,0 +1,126 @@
+"""The rows of a step: in batches, or no more than are asked for, learning is the same; and resuming bit for bit."""
+
+import numpy as np
+import pytest
+import torch
+
+from llpe.data import load_graph, make_splits
+from llpe.lab import batches, predict, resolve
+from llpe.lab.batches import FullBatch, MiniBatches, make_batches
+from llpe.lab.train import make_task, train_split
+
+RAW = {
+    "dataset": "sbm:n=200,homophily=1",
+    "encoding": {"name": "llpe-probes", "dim": 8, "order": 16, "probes": 8},
+    "model": {"hidden": 8, "dropout": 0.0, "input_dropout": 0.0},
+    "training": {"epochs": 12},
+    "splits": {"count": 1},
+}
+GRAPH = load_graph(RAW["dataset"])
+SPLIT = make_splits(GRAPH, count=1)[0]
+
+
+def task_of(model=None, encoding=None, **training):
+    sections = {"model": model or {}, "training": training}
+    raw = RAW | {name: RAW[name] | changes for name, changes in sections.items()}
+    return make_task(GRAPH, resolve(raw | ({"encoding": encoding} if encoding else {})))
+
+
+def batches_of(task):
+    return make_batches(task.model, task.data, task.inputs, SPLIT, task.config.training.batch)
+
+
+def test_one_batch_of_all_rows_learns_as_full_batch_does():
+    losses = [train_split(task_of(batch=size), SPLIT, 0).traces["curves"]["loss"] for size in (None, 10_000)]
+    np.testing.assert_allclose(*losses, rtol=1e-3)
+
+
+def test_batches_cover_every_row_once_and_are_shuffled():
+    data = task_of().data.clone()
+    data.y = torch.arange(data.num_nodes)  # the class of a row is its number
+    mini = MiniBatches(data, SPLIT, 7)
+    mixed = [target for _, target in mini.training(lambda part: part.x, None)]
+    assert max(map(len, mixed)) == 7
+    assert not torch.equal(torch.cat(mixed), SPLIT.train)
+    assert torch.equal(torch.cat(mixed).sort().values, SPLIT.train.sort().values)
+    logits, target = mini.validation(lambda part: part.x, None)
+    assert torch.equal(target, SPLIT.val)
+    assert torch.equal(logits, data.x[SPLIT.val])
+
+
+def test_small_batches_learn_the_blocks():
+    assert train_split(task_of(batch=16, epochs=20), SPLIT, 0).val > 0.9
+
+
+@pytest.mark.parametrize("stop_at", [1, 5])
+def test_a_resumed_split_in_batches_ends_with_the_same_bits(tmp_path, stop_at):
+    task = task_of(batch=16)
+    whole = train_split(task, SPLIT, 0)
+
+    def stop(progress):
+        if progress.epoch == stop_at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_split(task, SPLIT, 0, checkpoint=tmp_path / "c.pt", on_epoch=stop)
+    torch.manual_seed(99)
+    again = train_split(task, SPLIT, 0, checkpoint=tmp_path / "c.pt")
+    assert (again.val, again.test, again.best_epoch) == (whole.val, whole.test, whole.best_epoch)
+    assert all(torch.equal(again.state[name], whole.state[name]) for name in whole.state)
+
+
+def test_predictions_in_batches_are_those_of_the_whole(monkeypatch):
+    task = task_of()
+    whole = predict(task.model, task.data)
+    monkeypatch.setattr(batches, "MANY_ROWS", 50)
+    monkeypatch.setattr(batches, "BATCH", 17)
+    torch.testing.assert_close(predict(task.model, task.data), whole)
+
+
+def test_many_rows_are_taken_in_batches_by_default(monkeypatch):
+    assert isinstance(batches_of(task_of()), FullBatch)
+    assert batches_of(task_of(batch=64)).size == 64
+    monkeypatch.setattr(batches, "MANY_ROWS", 50)
+    assert batches_of(task_of()).size == batches.BATCH
+    assert isinstance(batches_of(task_of(model={"name": "sage"})), FullBatch)
+
+
+def test_batches_are_refused_where_nodes_see_each_other():
+    with pytest.raises(ValueError, match="`batch` must be left out with a model whose nodes see each other, got 8"):
+        train_split(task_of(model={"name": "sage"}, batch=8), SPLIT, 0)
+
+
+def shares(monkeypatch, model, few, *, encoding=None, dropout=0.0, input_dropout=0.0):
+    """The outcome of a split and what its steps share, where graphs of ``few`` nodes count as few."""
+    monkeypatch.setattr(batches, "FEW_NODES", few)
+    options = {"name": model, "layers": 2, "dropout": dropout, "input_dropout": input_dropout}
+    task = task_of(model=options, encoding=encoding or {"name": "llpe", "dim": 8, "order": 16})
+    return train_split(task, SPLIT, 0), batches_of(task).share
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+@pytest.mark.parametrize("model", ["mlp", "sage", "gcn", "gt", "GAT"])
+def test_reading_few_rows_and_sharing_passes_change_no_training(model, few, monkeypatch):
+    outcome, share = shares(monkeypatch, model, few)
+    assert share == (None if (model, few) == ("mlp", 0) else "logits")
+    monkeypatch.setattr(batches, "same_in_training", lambda model, forward: False)
+    plain, share = shares(monkeypatch, model, 1000)
+    assert share is None
+    assert (outcome.test, outcome.best_epoch, outcome.epochs) == (plain.test, plain.best_epoch, plain.epochs)
+    np.testing.assert_allclose(outcome.traces["curves"]["loss"], plain.traces["curves"]["loss"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("model", ["sage", "gt"])
+def test_with_dropout_the_states_before_it_are_shared_and_training_is_bit_for_bit_the_same(model, monkeypatch):
+    outcome, share = shares(monkeypatch, model, 0, dropout=0.5)
+    assert share == "states"
+    monkeypatch.setattr(batches, "same_in_training", lambda model, forward: False)
+    plain, share = shares(monkeypatch, model, 0, dropout=0.5)
+    assert share is None
+    assert all(torch.equal(outcome.state[name], plain.state[name]) for name in plain.state)
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+def test_an_input_that_is_drawn_at_random_in_training_shares_nothing(few, monkeypatch):
+    assert shares(monkeypatch, "sage", few, encoding={"name": "san", "dim": 8, "k": 8})[1] is None
+    assert shares(monkeypatch, "sage", few, input_dropout=0.5)[1] is None
