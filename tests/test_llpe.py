@@ -169,7 +169,7 @@ def test_size_multiplies_the_encoding_and_nothing_else(kind):
     assert torch.allclose(10 * one(prepared), ten(ten.prepare(data)), atol=1e-5)
     assert torch.equal(one.penalty(prepared), ten.penalty(prepared))
     assert one.fixed_arguments() == ten.fixed_arguments()
-    with pytest.raises(ValueError, match="`size` must be a finite number above 0, or None, got 0"):
+    with pytest.raises(ValueError, match="`size` must be a finite number above 0, got 0"):
         kind(8, size=0.0)
 
 

