@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from llpe import LLPE, ProbeLLPE
 from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
 from llpe.lab import ConfigError, RunFolder, WorkerError, fit, load_encoding, predict, resolve, run
 from llpe.lab import train as train_module
+from llpe.lab.predict import predict_graph
 from llpe.lab.traces import load_classifier, write_config
 from llpe.lab.train import make_optimiser, make_task, prepared, score, train_split
 
@@ -133,6 +135,8 @@ def test_modules_can_be_given_instead_of_names():
     result = fit(sbm(n=90, homophily=1.0), encoding=encoding, model=Two(16), hidden=8, epochs=10, splits=2)
     assert len(result.test) == 2
     assert torch.equal(encoding.theta, theta)  # the module that was given is left alone
+    with pytest.raises(ValueError, match="`layers` must be left out with a module as model"):
+        fit(SBM.data, model=nn.Identity(), layers=3)
     with pytest.raises(ValueError, match="`runs` must be left out with a module"):
         fit(sbm(n=90), encoding=encoding, runs="somewhere")
 
@@ -412,3 +416,16 @@ def test_bad_settings_are_refused():
         fit(sbm(n=60), speed=3)
     with pytest.raises(ValueError, match="`workers` must be an integer of at least 1"):
         fit(sbm(n=60), workers=0)
+
+
+def test_a_run_scales_the_features_of_other_graphs_as_it_scaled_its_own(tmp_path):
+    """Counts, so rows, when it was trained; a few negative entries elsewhere do not make it columns."""
+    data, other = sbm(n=80, seed=1), sbm(n=80, seed=2)
+    data.x = torch.nn.functional.one_hot(torch.arange(80) % 8).float()
+    other.x = data.x - 0.01
+    result = fit(data, encoding="rwse", runs=tmp_path, dim=8, hidden=8, epochs=25)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = predict_graph(result.run, NodeDataset("other", other, metric="accuracy", num_classes=2))
+    expected = predict(result.model, prepared(other, result.encoding, features="rows"))
+    assert np.allclose(found.probabilities, expected.numpy(), atol=1e-6)

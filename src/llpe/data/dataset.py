@@ -164,10 +164,7 @@ def scaled_features(x: Tensor, how: str) -> tuple[Tensor, str]:
         tensor([[0.6000, 0.8000, 0.0000, 0.0000],
                 [0.0000, 0.0000, 0.0000, 0.0000]])
     """
-    check_choice("how", how, SCALINGS)
-    if how == "auto":
-        counts = not x.numel() or (bool(x.min() >= 0) and 2 * int(torch.count_nonzero(x)) <= x.numel())
-        how = "rows" if counts else "columns"
+    how = feature_scaling(x, how)
     if how == "raw":
         return x, "features are used as they are"
     wide = x.double()
@@ -180,6 +177,20 @@ def scaled_features(x: Tensor, how: str) -> tuple[Tensor, str]:
     varies = spread > CONSTANT * wide.abs().amax(dim=0)
     columns = torch.where(varies, moved / torch.where(varies, spread, 1.0), 0.0) / x.size(1) ** 0.5
     return columns.to(x.dtype), "each column of the features is scaled to mean 0 and variance 1"
+
+
+def feature_scaling(x: Tensor, how: str) -> str:
+    """What ``how`` means for these features: ``"auto"`` becomes ``"rows"`` or ``"columns"``.
+
+    Example:
+        >>> feature_scaling(torch.eye(3), "auto"), feature_scaling(torch.tensor([[-1.0, 2.0]]), "auto")
+        ('rows', 'columns')
+    """
+    check_choice("how", how, SCALINGS)
+    if how != "auto":
+        return how
+    counts = not x.numel() or (bool(x.min() >= 0) and 2 * int(torch.count_nonzero(x)) <= x.numel())
+    return "rows" if counts else "columns"
 
 
 def sparse_features(x: Tensor) -> Tensor:

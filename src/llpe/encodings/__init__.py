@@ -34,13 +34,11 @@ class Named:
         kind: the class.
         decided: the options of it that the name decides, and that cannot be given with it.
         form: what they mean, in a few words.
-        colour: of the lines in figures, where that of the class belongs to another name.
     """
 
     kind: type[Encoding]
     decided: Mapping[str, Any] = field(default_factory=dict)
     form: str = ""
-    colour: str = ""
 
     @property
     def options(self) -> dict[str, inspect.Parameter]:
@@ -74,8 +72,8 @@ ENCODINGS: dict[str, Named] = {
     for kind in (NoEncoding, LPEFirst, LPELast, LPEEnds, LPEFull, ElasticPE, SignNet, SANPE, RWSE, FastRP)
 } | {
     "llpe": Named(LLPE, {"source": "full", "k": None, "scaling": "unit"}, "from all eigenpairs"),
-    "llpe-ends": Named(LLPE, {"source": "ends"}, "from the first and last k eigenpairs", "#882255"),
-    "llpe-minmax": Named(LLPE, PUBLISHED, "as published", "#CC1199"),
+    "llpe-ends": Named(LLPE, {"source": "ends"}, "from the first and last k eigenpairs"),
+    "llpe-minmax": Named(LLPE, PUBLISHED, "as published"),
     "llpe-probes": Named(ProbeLLPE),
     "llpe-invariant": Named(InvariantLLPE),
 }

@@ -50,7 +50,6 @@ class Encoding(nn.Module, ABC):
             leaves on data, and the time it takes.
         reference: where the encoding comes from.
         paper_options: its options in the paper's protocol, where our defaults are others.
-        colour: of its lines in figures, as #rrggbb.
     """
 
     name: str
@@ -63,7 +62,6 @@ class Encoding(nn.Module, ABC):
     cost: str = "nothing"
     reference: ClassVar[str] = ""
     paper_options: ClassVar[Mapping[str, Any]] = {}
-    colour: ClassVar[str] = ""
 
     def __init__(self, dim: int, seed: int) -> None:
         super().__init__()

@@ -39,7 +39,6 @@ class ElasticPE(LinearEncoding):
     """
 
     name = "elastic"
-    colour = "#CC79A7"
     part = "potentials"
     invariances = frozenset({"sign", "basis"})
     needs = "the pseudo-inverse of D − A"

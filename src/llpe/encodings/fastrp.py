@@ -45,7 +45,6 @@ class FastRP(Encoding):
     """
 
     name = "fastrp"
-    colour = "#DDAA99"
     invariances = frozenset({"sign", "basis"})
     needs = "(D⁻¹A)^k·S, no eigenvector"
     keeps = "n × dim"

@@ -65,7 +65,6 @@ class InvariantLLPE(FilteredEncoding):
     """
 
     name = "llpe-invariant"
-    colour = "#77BB55"
     comparable = True
     invariances = frozenset({"sign", "basis"})
     from_spectrum = True  # kept by `compute` itself, as it depends on the features too

@@ -73,7 +73,6 @@ class LLPE(FilteredEncoding):
     """
 
     name = "llpe"
-    colour = "#D55E00"
     paper_options: ClassVar = {"order": 64, "size": 1.0, "start": "uniform"}  # the plain formula, one direction
     needs = "all eigenpairs"
     keeps = "n × directions × order"

@@ -65,7 +65,6 @@ class LPEFirst(_FromEnds):
     """
 
     name = "lpe-fk"
-    colour = "#56B4E9"
     ends = "first"
     needs = "the first k + 1 eigenpairs"
     keeps = "n × k"
@@ -93,7 +92,6 @@ class LPELast(_FromEnds):
     """
 
     name = "lpe-lk"
-    colour = "#E69F00"
     ends = "last"
     needs = "the last k eigenpairs"
     keeps = "n × k"
@@ -119,7 +117,6 @@ class LPEEnds(_FromEnds):
     """
 
     name = "lpe-flk"
-    colour = "#0072B2"
     ends = "both"
     needs = "the first k + 1 and the last k eigenpairs"
     keeps = "n × 2k"
@@ -143,7 +140,6 @@ class LPEFull(LinearEncoding):
     """
 
     name = "lpe-full"
-    colour = "#009E73"
     part = "vectors"
     from_spectrum = True
     needs = "all eigenpairs"

@@ -29,7 +29,6 @@ class NoEncoding(Encoding):
     """
 
     name = "none"
-    colour = "#999999"
     comparable = True
     invariances = frozenset({"sign", "basis"})
     from_spectrum = True  # there is nothing to keep

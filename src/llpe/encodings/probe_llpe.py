@@ -53,7 +53,6 @@ class ProbeLLPE(FilteredEncoding):
     """
 
     name = "llpe-probes"
-    colour = "#000000"
     paper_options: ClassVar = {"order": 64, "size": 1.0}  # rows are not scaled by the features
     invariances = frozenset({"sign", "basis"})
     needs = "T_m(L̃)S, no eigenvector"

@@ -40,7 +40,6 @@ class RWSE(LinearEncoding):
     needs = "the diagonals of (D⁻¹A)^m"
     keeps = "n × steps"
     cost = "steps/2 · n · edges, sparse times dense"
-    colour = "#2D5F00"
     reference = "Dwivedi et al., Graph Neural Networks with Learnable Structural and Positional Representations, 2022"
 
     def __init__(self, dim: int, *, steps: int = 16, seed: int = 0) -> None:

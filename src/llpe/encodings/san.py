@@ -43,7 +43,6 @@ class SANPE(Encoding):
     """
 
     name = "san"
-    colour = "#785EF0"
     from_spectrum = True
     needs = "the first k eigenpairs"
     keeps = "n × 2k"

@@ -50,7 +50,6 @@ class SignNet(Encoding):
     """
 
     name = "signnet"
-    colour = "#8C564B"
     comparable = True
     invariances = frozenset({"sign"})
     from_spectrum = True

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from llpe.data import NodeDataset
-from llpe.encodings import Encoding
 from llpe.lab.config import Config
 
 
@@ -24,7 +22,6 @@ def dry_run(dataset: NodeDataset, config: Config) -> dict[str, Any]:
     if dataset.num_classes < 2:
         raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
     encoding = config.make_encoding()
-    columns = fixed_columns(encoding, dataset.num_nodes)
     return {
         "nodes": dataset.num_nodes,
         "edges": dataset.data.num_edges // 2,
@@ -32,14 +29,6 @@ def dry_run(dataset: NodeDataset, config: Config) -> dict[str, Any]:
         "classes": dataset.num_classes,
         "encoding": repr(encoding),
         "columns": encoding.dim,
-        "fixed_columns": columns,
-        "fixed_bytes": 4 * dataset.num_nodes * columns,
+        "fixed_columns": encoding.fixed_bytes(dataset.num_nodes) // (4 * dataset.num_nodes),
+        "fixed_bytes": encoding.fixed_bytes(dataset.num_nodes),
     }
-
-
-def fixed_columns(encoding: Encoding, num_nodes: int) -> int:
-    """Numbers per node in the fixed part, from what the encoding says it keeps: a product such as n × 2k."""
-    columns = 1
-    for times, name in re.findall(r"(\d*)(\w*)(?: × |$)", encoding.keeps.removeprefix("n × ")):
-        columns *= int(times or 1) * (num_nodes if name == "n" else getattr(encoding, name) if name else 1)
-    return columns

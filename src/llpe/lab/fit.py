@@ -103,8 +103,10 @@ def fit(
 
     Args:
         data: a graph with ``x`` and ``y`` (−1 is unlabelled).
-        encoding: a name or an encoding; its fixed part is prepared here.
-        model: the name of a backbone, or a module with ``forward(x, edge_index)`` of width hidden + encoding.dim.
+        encoding: a name or an encoding; its fixed part is prepared here. By name, rows of LLPE are as long as those of
+            the features (``share=1``); a module stays as it is.
+        model: the name of a backbone, or a module with ``forward(x, edge_index)`` of width hidden + encoding.dim, which
+            decides its own layers and dropout.
         splits: how many random 60/20/20 splits, or the splits themselves. By default the masks of ``data`` if it has
             them, else one random split.
         metric: ``"accuracy"`` or ``"auroc"``.
@@ -126,7 +128,12 @@ def fit(
         raw["encoding"]["name"] = encoding
     if isinstance(model, str):
         raw["model"]["name"] = model
-    config = resolve(assign(raw, settings), find_dataset=False)
+    raw = assign(raw, settings)
+    if isinstance(model, nn.Module) and (own := raw["model"].keys() - {"hidden", "input_dropout"}):
+        raise ValueError(
+            f"`{min(own)}` must be left out with a module as model, got it. The module itself decides that."
+        )
+    config = resolve(raw, find_dataset=False)
     classifier = None
     if isinstance(encoding, Encoding) or isinstance(model, nn.Module):
         if runs is not None:
@@ -252,7 +259,8 @@ def _splits(dataset: NodeDataset, splits: int | Split | Iterable[Split] | None) 
 
 def _classifier(encoding: str | Encoding, model: str | nn.Module, config: Config, dataset: NodeDataset) -> Classifier:
     """With copies of the modules that were given, which are left alone."""
-    options = config.model.model_dump(exclude={"name"}) if isinstance(model, str) else {"hidden": config.model.hidden}
+    shared = None if isinstance(model, str) else {"hidden", "input_dropout"}
+    options = config.model.model_dump(include=shared, exclude={"name"})
     return Classifier(
         copy.deepcopy(encoding) if isinstance(encoding, Encoding) else config.make_encoding(),
         in_features=dataset.num_features,

@@ -18,7 +18,6 @@ from llpe.data.dataset import PARTS
 from llpe.encodings import ENCODINGS
 from llpe.graph import Graph
 from llpe.lab.batches import all_logits
-from llpe.lab.config import Config
 from llpe.lab.traces import load_classifier
 from llpe.lab.train import prepared, score
 from llpe.models import Classifier
@@ -88,7 +87,7 @@ def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = 
             TransferWarning,
             stacklevel=2,
         )
-    data = prepared(dataset.data, model.encoding, features=Config.model_validate(folder.config).training.features)
+    data = prepared(dataset.data, model.encoding, features=report.get("features", "auto"))  # as when it was trained
     probabilities = predict(model, data)
     names, metric = _class_names(report["class_names"], report["num_classes"]), str(report["metric"])
     y = _as_classes(dataset, names)

@@ -28,6 +28,7 @@ from torch_geometric.data import Data
 import llpe
 from llpe.chebyshev import density, recurrence
 from llpe.data import NodeDataset, Split
+from llpe.data.dataset import feature_scaling
 from llpe.encodings import Encoding, FilteredEncoding
 from llpe.graph import Graph
 from llpe.homophily import local_homophily
@@ -168,6 +169,7 @@ def finish_split(folder: RunFolder, outcome: Outcome, split: Split, dataset: Nod
         "num_classes": dataset.num_classes,
         "class_names": list(dataset.class_names),
         "notes": list(dataset.notes),
+        "features": feature_scaling(dataset.data.x, folder.config["training"]["features"]),
         "data": dataset.fingerprint,
         "graph": Graph.from_data(dataset.data, warn=False).fingerprint,
         "split_fingerprint": split.fingerprint,
