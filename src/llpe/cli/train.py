@@ -69,8 +69,8 @@ def search(
     encoding: opt.Encoding = None,
     model: opt.Model = None,
     trials: Annotated[int | None, typer.Option(help="Settings to try; default 16, or the whole grid.")] = None,
-    method: Annotated[str | None, typer.Option(help="tpe or grid.")] = None,
-    preset: Annotated[str | None, typer.Option(help="The search space: paper or authors.")] = None,
+    method: Annotated[str | None, typer.Option(help="tpe, grid or stratified.")] = None,
+    preset: Annotated[str | None, typer.Option(help="The search space: paper, authors or extended.")] = None,
     pruner: Annotated[str | None, typer.Option(help="halving, median or none.")] = None,
     storage: Annotated[
         str | None, typer.Option(metavar="URL", help="Optuna's; default SQLite beside the runs.")
