@@ -83,6 +83,11 @@ class NodeDataset:
         return int((self.data.y >= 0).sum())
 
     @cached_property
+    def graph(self) -> Graph:
+        """The undirected view of the graph."""
+        return Graph.from_data(self.data, warn=False)
+
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the content of ``x``, ``y``, ``edge_index`` and ``edge_weight``."""
         digest = hashlib.sha256()

@@ -16,7 +16,6 @@ from torch_geometric.data import Data
 from llpe import __version__
 from llpe.data import NodeDataset
 from llpe.encodings import Encoding, make_encoding
-from llpe.graph import Graph
 from llpe.lab import load_encoding
 from llpe.lab.config import EncodingConfig
 from llpe.storage import replacing
@@ -54,7 +53,7 @@ def export_encoding(
     facts = {
         "encoding": repr(encoding),
         "graph": dataset.name,
-        "graph_fingerprint": Graph.from_data(dataset.data, warn=False).fingerprint,
+        "graph_fingerprint": dataset.graph.fingerprint,
         "llpe": __version__,
     }
     facts |= {key: str(value) for key, value in (("run", run), ("split", split)) if value is not None}

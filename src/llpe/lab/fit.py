@@ -209,7 +209,7 @@ def train_splits(
     outcomes = []
     if folder is not None:
         write_config(folder)
-        write_spectrum(folder, task.dataset.data)
+        write_spectrum(folder, task.dataset)
         outcomes = [_outcome(report) for index in wanted if (report := folder.report(index)) is not None]
     finished = {outcome.split for outcome in outcomes}
     pending = [index for index in wanted if index not in finished]

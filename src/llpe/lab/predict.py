@@ -16,7 +16,6 @@ from torch_geometric.data import Data
 from llpe.data import NodeDataset, file_splits
 from llpe.data.dataset import PARTS
 from llpe.encodings import ENCODINGS
-from llpe.graph import Graph
 from llpe.lab.batches import all_logits
 from llpe.lab.traces import load_classifier
 from llpe.lab.train import prepared, score
@@ -126,7 +125,7 @@ def _same_graph(report: dict[str, Any], dataset: NodeDataset) -> bool:
     """Whether the edges are those that the run was trained on; features and labels may differ."""
     if report["data"] == dataset.fingerprint:
         return True
-    return report.get("graph") == Graph.from_data(dataset.data, warn=False).fingerprint
+    return report.get("graph") == dataset.graph.fingerprint
 
 
 def write_predictions(prediction: Prediction, path: Path) -> None:

@@ -141,14 +141,13 @@ def write_config(folder: RunFolder) -> None:
         raise ConfigError([f"{folder.path} holds another config; folder / asked for:", *keys])
 
 
-def write_spectrum(folder: RunFolder, data: Data) -> None:
+def write_spectrum(folder: RunFolder, dataset: NodeDataset) -> None:
     """The spectral density of the graph and of its labels, for plots of the filters over them."""
     file = folder.path / "spectrum.npz"
     if not file.exists():
-        graph = Graph.from_data(data, warn=False)
-        _, moments = probe_features(graph, order=64, probes=8)
+        _, moments = probe_features(dataset.graph, order=64, probes=8)
         lambdas, weights = density(moments, GRID)
-        labels = density(label_moments(graph, data.y, moments.size), GRID)[1]
+        labels = density(label_moments(dataset.graph, dataset.data.y, moments.size), GRID)[1]
         np.savez(file, lambdas=lambdas, weights=weights, labels=labels)
 
 
@@ -171,7 +170,7 @@ def finish_split(folder: RunFolder, outcome: Outcome, split: Split, dataset: Nod
         "notes": list(dataset.notes),
         "features": feature_scaling(dataset.data.x, folder.config["training"]["features"]),
         "data": dataset.fingerprint,
-        "graph": Graph.from_data(dataset.data, warn=False).fingerprint,
+        "graph": dataset.graph.fingerprint,
         "split_fingerprint": split.fingerprint,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         **provenance(),
