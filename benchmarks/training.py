@@ -55,7 +55,7 @@ def memory(size: Size) -> Iterator[Row]:
 
 
 def epoch(size: Size) -> Iterator[Row]:
-    """One epoch of MLP + LLPE: a step on the training nodes and a judgement on the validation nodes.
+    """One epoch of MLP + LLPE: a step on the training nodes and an evaluation on the validation nodes.
 
     The reference does what one would write first: dense features, two forward passes of the whole graph. Both start
     from the same weights, so that their scores can be compared.
@@ -131,7 +131,7 @@ def epoch_times(dataset: NodeDataset, cache: Cache, *, epochs: int) -> tuple[Epo
     optimiser = torch.optim.Adam(model.parameters(), lr=config.training.lr)
     data, y = dataset.data, dataset.data.y
 
-    def judge() -> float:
+    def evaluate() -> float:
         model.eval()
         with torch.no_grad():
             return score(dataset.metric, model(data)[split.val], y[split.val])
@@ -142,7 +142,7 @@ def epoch_times(dataset: NodeDataset, cache: Cache, *, epochs: int) -> tuple[Epo
         loss = nn.functional.cross_entropy(model(data)[split.train], y[split.train]) + model.penalty(data)
         loss.backward()
         optimiser.step()
-        judge()
+        evaluate()
 
-    theirs = statistics.median([once(plain_epoch) for _ in range(epochs)]), judge()
+    theirs = statistics.median([once(plain_epoch) for _ in range(epochs)]), evaluate()
     return ours, theirs

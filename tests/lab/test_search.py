@@ -8,7 +8,7 @@ import pytest
 from llpe.data import load_graph
 from llpe.encodings import ENCODINGS
 from llpe.lab import ConfigError, SearchConfig, search, take_search
-from llpe.lab.search import _Hunt
+from llpe.lab.search import _Search
 from llpe.lab.spaces import PRESETS, assignments, space_of
 from llpe.runs import load_runs
 
@@ -95,13 +95,13 @@ def test_bad_trials_are_pruned_before_all_splits_are_trained(graph, tmp_path, mo
 def test_few_validation_nodes_are_judged_on_more_splits(graph, tmp_path, monkeypatch):
     monkeypatch.setattr(MODULE, "FIRST_EPOCHS", 2)
     trained = []
-    original = _Hunt._train
+    original = _Search._train
 
     def train(self, choice, splits, pause):
         trained.append((splits, pause))
         return original(self, choice, splits, pause)
 
-    monkeypatch.setattr(_Hunt, "_train", train)
+    monkeypatch.setattr(_Search, "_train", train)
     for enough, expected in ((20, [(1, 2)] * 4 + [(3, None)] * 3), (40, [(2, 2)] * 4 + [(3, None)] * 3)):
         trained.clear()
         monkeypatch.setattr(MODULE, "ENOUGH_NODES", enough)  # a split has 24
@@ -173,8 +173,8 @@ def test_every_choice_of_a_preset_is_a_valid_config(preset, encoding, graph, tmp
     space = space_of(preset, encoding)
     assert all(space.values())
     raw = {"dataset": SPEC, "encoding": {"name": encoding}}
-    hunt = _Hunt(graph, raw, SearchConfig(preset=preset), tmp_path, None, None)
-    assert hunt.size > 1
+    running = _Search(graph, raw, SearchConfig(preset=preset), tmp_path, None, None)
+    assert running.size > 1
 
 
 def test_the_published_form_has_no_size_to_choose():

@@ -85,7 +85,7 @@ class Encoding(nn.Module, ABC):
 
     @abstractmethod
     def reset_parameters(self) -> None:
-        """Draws the parameters anew."""
+        """Draws the parameters again."""
 
     @classmethod
     def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:

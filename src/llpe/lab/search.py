@@ -45,10 +45,10 @@ from llpe.storage import replacing
 
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
 RISING = 0.9  # a trial whose best epoch is in the last tenth is still improving
-ENOUGH_NODES = 500  # validation nodes that a trial is judged on at first: fewer choose by chance
+ENOUGH_NODES = 500  # validation nodes that a trial is evaluated on at first: fewer choose by chance
 WAVE = 9
 Hear = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
-KEPT = {"halving": 3, "median": 2, "none": 1}  # one of so many goes on after a step
+KEPT = {"halving": 3, "median": 2, "none": 1}  # one of this many goes on after a step
 WAIT_SECONDS = 2.0
 EPOCHS = 2000  # at most, as in the paper
 
@@ -121,18 +121,18 @@ def search(
         on_trial: called after each trial with how many are done, how many there will be, and the trial.
         on_progress: told the progress of any split, a few times a second.
     """
-    hunt = _Hunt(dataset, raw, settings, Path(root), workers, on_progress)
-    with hunt.locked() as trials:
+    running = _Search(dataset, raw, settings, Path(root), workers, on_progress)
+    with running.locked() as trials:
         finished = trials.finished()
-        while len(finished) < hunt.total and (wave := trials.draw(min(hunt.wave, hunt.total - len(finished)))):
-            fates = hunt.judge([trial.params for trial in wave], len(finished), on_trial)
-            for trial, fate in zip(wave, fates, strict=True):
-                trials.end(trial, fate)
+        while len(finished) < running.total and (wave := trials.draw(min(running.wave, running.total - len(finished)))):
+            results = running.evaluate([trial.params for trial in wave], len(finished), on_trial)
+            for trial, result in zip(wave, results, strict=True):
+                trials.end(trial, result)
             finished = trials.finished()
-        return hunt.conclude(finished)
+        return running.conclude(finished)
 
 
-class _Hunt:
+class _Search:
     """A search in progress."""
 
     def __init__(
@@ -212,14 +212,14 @@ class _Hunt:
         except Timeout:
             raise BusyError(f"{self.path} is being searched by another process. Wait for it, or stop it.") from None
 
-    def judge(self, wave: list[dict[str, Any]], before: int, hear: Hear | None) -> list[Trial]:
+    def evaluate(self, wave: list[dict[str, Any]], before: int, hear: Hear | None) -> list[Trial]:
         """What comes of each choice of a wave, after ``before`` others; ``hear`` is told as soon as it is known."""
-        fates: dict[int, Trial] = {}
+        results: dict[int, Trial] = {}
 
         def end(number: int, state: str, val: float | None, reason: str | None = None) -> None:
-            fates[number] = Trial(dict(wave[number]), state, val, reason)
+            results[number] = Trial(dict(wave[number]), state, val, reason)
             if hear is not None:
-                hear(before + len(fates), self.total, fates[number])
+                hear(before + len(results), self.total, results[number])
 
         alive = dict.fromkeys(range(len(wave)), 0.0)
         every = len(self.splits)
@@ -240,7 +240,7 @@ class _Hunt:
             for place, number in enumerate(best):
                 if last or place >= kept:
                     end(number, "complete" if last else "pruned", alive.pop(number))
-        return [fates[number] for number in range(len(wave))]
+        return [results[number] for number in range(len(wave))]
 
     def _train(self, choice: dict[str, Any], splits: int, pause: int | None) -> list[Outcome]:
         """The first splits of a trial, to their end or, with ``pause``, for that many epochs; twice as many for those

@@ -126,17 +126,17 @@ class Trials:
             )
             self.study.enqueue_trial(next(choice for choice in every if key_of(choice) not in known))
 
-    def end(self, trial: optuna.Trial, fate: Trial) -> None:
+    def end(self, trial: optuna.Trial, result: Trial) -> None:
         """Notes what came of a trial."""
         from optuna.trial import TrialState
 
-        if fate.val is not None:
-            trial.set_user_attr("val", fate.val)
-        if fate.state == "complete":
-            self.study.tell(trial, fate.val)
-        elif fate.state == "pruned":
-            trial.report(fate.val or 0.0, 1)  # what a model of the past learns from a trial that was given up
+        if result.val is not None:
+            trial.set_user_attr("val", result.val)
+        if result.state == "complete":
+            self.study.tell(trial, result.val)
+        elif result.state == "pruned":
+            trial.report(result.val or 0.0, 1)  # what a model of the past learns from a trial that was given up
             self.study.tell(trial, state=TrialState.PRUNED)
         else:
-            trial.set_user_attr("reason", fate.reason)
+            trial.set_user_attr("reason", result.reason)
             self.study.tell(trial, state=TrialState.FAIL)

@@ -1,6 +1,6 @@
 """The files of a table: its cells as CSV, Markdown and LaTeX, the scores of every split, and the search behind each.
 
-Cells that stand in the files already, and were made by the same command, stay until they are computed anew: a table
+Cells that stand in the files already, and were made by the same command, stay until they are computed again: a table
 whose run folders are on another machine is not lost by going on with it here.
 """
 
