@@ -35,7 +35,9 @@ from llpe.data.synthetic import GENERATORS
 from llpe.encodings import ENCODINGS, INSTEAD, Encoding, make_encoding
 from llpe.models import VARIANTS, Classifier, backbone_options
 
-SHARE = 1.0  # of an encoding's rows beside the features', which are projected here and so become smaller
+# How long rows of an encoding are beside those of the features, which are projected here and so become smaller: an MLP
+# knows nothing else of the graph; a model that sees neighbours is disturbed by more.
+SHARE_OF_MLP, SHARE = 1.0, 0.3
 
 
 class ConfigError(ValueError):
@@ -149,7 +151,10 @@ def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
         config = Config.model_validate(raw)
     except ValidationError as error:
         problems += [_in_words(problem, raw) for problem in error.errors()]
-    encoding = _check_encoding(raw.get("encoding", {}), problems)
+    model = raw.get("model", {})
+    encoding = _check_encoding(
+        raw.get("encoding", {}), model.get("name") if isinstance(model, dict) else None, problems
+    )
     _check_model(raw.get("model", {}), encoding, problems)
     if find_dataset and isinstance(raw.get("dataset"), str):
         _check_dataset(raw["dataset"], problems)
@@ -245,13 +250,13 @@ def _keys(raw: dict[str, Any]) -> list[str]:
     return [f"{section}.{key}" for section in SECTIONS for key in _options_of(section, raw)]
 
 
-def _check_encoding(raw: Any, problems: list[str]) -> Encoding | None:
+def _check_encoding(raw: Any, model: Any, problems: list[str]) -> Encoding | None:
     if not isinstance(raw, dict):
         return None
     name = raw.get("name", EncodingConfig().name)
     options: dict[str, Any] = {"dim": EncodingConfig().dim}
     if name in ENCODINGS and "share" in ENCODINGS[name].options and raw.get("size") is None:
-        options["share"] = SHARE
+        options["share"] = SHARE_OF_MLP if model in (None, "mlp") else SHARE
     try:
         return make_encoding(name, **options | {key: value for key, value in raw.items() if key != "name"})
     except (ValueError, TypeError) as error:

@@ -104,7 +104,7 @@ def fit(
     Args:
         data: a graph with ``x`` and ``y`` (−1 is unlabelled).
         encoding: a name or an encoding; its fixed part is prepared here. By name, rows of LLPE are as long as those of
-            the features (``share=1``); a module stays as it is.
+            the features with an MLP or a module (``share=1``), else 0.3 times as long. A module stays as it is.
         model: the name of a backbone, or a module with ``forward(x, edge_index)`` of width hidden + encoding.dim, which
             decides its own layers and dropout.
         splits: how many random 60/20/20 splits, or the splits themselves. By default the masks of ``data`` if it has

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from llpe.lab.config import Config, assign, resolve
+from llpe.lab.config import SHARE, Config, assign, resolve
 
 USUAL: tuple[dict[str, Any], ...] = (
     {"name": "none"},
     {"name": "lpe-fk", "dim": 64, "k": 16},
     {"name": "lpe-flk", "dim": 64, "k": 16},
     {"name": "rwse", "dim": 64},
-    {"name": "llpe", "dim": 64},
-    {"name": "llpe-probes", "dim": 64},
+    {"name": "llpe", "dim": 64, "share": SHARE},
+    {"name": "llpe-probes", "dim": 64, "share": SHARE},
 )
 LIMITS = {"llpe": 5000, "rwse": 20_000}  # nodes up to which their fixed part is quick to compute
 DEMO: tuple[dict[str, Any], ...] = (
