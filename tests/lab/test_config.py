@@ -34,6 +34,7 @@ def test_every_default_is_spelled_out():
         "input_dropout": 0.5,
         "variant": "plain",
     }
+    assert resolve({"dataset": SPEC, "model": {"name": "sage"}}).encoding.share == 0.3
     assert (config.training.features, config.training.weight_decay) == ("auto", 2e-3)
     assert (config.training.epochs, config.training.patience) == (1000, 200)
 
