@@ -291,10 +291,11 @@ def directions(spectrum: Spectrum, probe: Tensor) -> Tensor:
     """Weights w such that U·w = Σ_E √dim(E) · P_E g / ‖P_E g‖ for the probe g: one direction per eigenspace E.
 
     Neither P_E g nor U·w depends on the basis of E, and every eigenvalue has energy equal to its multiplicity. The
-    spectrum is that of ``sym``, the probe has shape (num_nodes,), and w has shape (K,) and is float64; for a simple
-    eigenvalue it is the sign of u·g.
+    spectrum is that of ``sym``, the probe has shape (num_nodes,), or (num_nodes, probes) for several, and w has shape
+    (K,) or (K, probes) and is float64; for a simple eigenvalue it is the sign of u·g.
     """
     projection = spectrum.vectors.T @ probe.double()
-    count = int(spectrum.spaces.max()) + 1
-    power = torch.zeros(count, dtype=torch.float64).index_add_(0, spectrum.spaces, projection**2)
-    return projection * (torch.bincount(spectrum.spaces) / power).sqrt()[spectrum.spaces]
+    dimension = torch.bincount(spectrum.spaces)
+    power = projection.new_zeros(len(dimension), *projection.shape[1:]).index_add_(0, spectrum.spaces, projection**2)
+    size = dimension.view(-1, *[1] * (projection.dim() - 1))
+    return projection * (size / power).sqrt()[spectrum.spaces]

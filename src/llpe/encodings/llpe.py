@@ -34,6 +34,7 @@ from llpe.graph import Graph
 from llpe.probes import draw
 from llpe.spectrum import Spectrum, directions, end_spectrum, full_spectrum
 
+ENTRIES = 2**18  # gains held at once: all probes of a small graph, one by one on a large one
 SMALL = 1e-8  # relative range below which an eigenvector counts as constant
 
 
@@ -179,16 +180,18 @@ class LLPE(FilteredEncoding):
 def spectral_basis(spectrum: Spectrum, terms: Tensor, probes: Tensor, *, centred: bool = False) -> Tensor:
     """B[:, r] = U·diag(w_r)·T(λ̃), w_r the directions of probe r; shape (num_nodes, probes, order).
 
-    Computed in float64, one probe at a time, and kept in float32 where there are several. ``centred`` leaves out the
+    Computed in float64, a few probes at a time, and kept in float32 where there are several. ``centred`` leaves out the
     trivial eigenvector, as :func:`~llpe.probes.probe_features` does.
     """
-    first = int(centred and spectrum.trivial)
-    dtype = torch.float64 if probes.size(1) == 1 else torch.float32
-    out = torch.empty(spectrum.vectors.size(0), probes.size(1), terms.size(1), dtype=dtype)
-    for column, probe in enumerate(probes.T):
-        weights = directions(spectrum, probe)
-        weights[:first] = 0
-        out[:, column] = spectrum.vectors @ (weights[:, None] * terms)
+    (n, pairs), (count, order) = spectrum.vectors.shape, (probes.size(1), terms.size(1))
+    weights = directions(spectrum, probes)
+    weights[: int(centred and spectrum.trivial)] = 0
+    out = torch.empty(n, count, order, dtype=torch.float64 if count == 1 else torch.float32)
+    block = max(1, ENTRIES // (pairs * order))
+    for begin in range(0, count, block):
+        part = slice(begin, begin + block)
+        gains = weights[:, part, None] * terms[:, None]
+        out[:, part] = (spectrum.vectors @ gains.flatten(1)).view(n, -1, order)
     return out
 
 
