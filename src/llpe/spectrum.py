@@ -284,7 +284,9 @@ def _orthonormal(columns: np.ndarray) -> np.ndarray:
 
 def _numbered(values: np.ndarray, tolerance: float) -> np.ndarray:
     """The group of each of these ascending values, numbered 0, 1, …; a step above ``tolerance`` starts a new one."""
-    return np.cumsum(np.diff(values, prepend=values[0]) > tolerance)
+    groups = np.zeros(values.size, dtype=np.int64)
+    np.cumsum(values[1:] - values[:-1] > tolerance, out=groups[1:])
+    return groups
 
 
 def directions(spectrum: Spectrum, probe: Tensor) -> Tensor:
