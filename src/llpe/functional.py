@@ -66,12 +66,11 @@ def laplacian_eigenvectors(
     counts = {"first": 0 if ends == "last" else k + 1, "last": 0 if ends == "first" else k}
     spectrum = end_spectrum(Graph.from_data(graph), **counts, laplacian=laplacian, seed=seed, cache=cache)
     vectors = spectrum.vectors[:, int(spectrum.trivial) :]
-    blocks = []
-    if ends != "last":
-        blocks, vectors = [vectors[:, :k]], vectors[:, k:]
-    if ends != "first":
-        blocks.append(vectors[:, max(0, vectors.size(1) - k) :])
-    return torch.cat([padded(block, k) for block in blocks], dim=1)
+    if ends == "first":
+        return padded(vectors[:, :k], k)
+    last = vectors[:, 0 if ends == "last" else k :]
+    last = padded(last[:, max(0, last.size(1) - k) :], k)
+    return last if ends == "last" else torch.cat([padded(vectors[:, :k], k), last], dim=1)
 
 
 def random_walk_return(graph: GraphLike, steps: int) -> Tensor:

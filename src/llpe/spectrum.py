@@ -206,9 +206,12 @@ class _Pool:
         values = np.concatenate([pairs.values for _, pairs in parts])
         order = values.argsort(kind="stable")
         self.values = values[order]
-        counts = [pairs.values.size for _, pairs in parts]
-        self.part = np.repeat(np.arange(len(parts)), counts)[order]  # of each pair: its component,
-        self.column = order - (np.cumsum(counts) - counts)[self.part]  # and its column there
+        self.part: np.ndarray = np.zeros_like(order)  # of each pair: its component,
+        self.column: np.ndarray = order  # and its column there
+        if len(parts) > 1:
+            counts = [pairs.values.size for _, pairs in parts]
+            self.part = np.repeat(np.arange(len(parts)), counts)[order]
+            self.column = order - (np.cumsum(counts) - counts)[self.part]
         self.spaces = _numbered(self.values, tolerance)
         self.sizes = np.bincount(self.spaces)
 
@@ -226,12 +229,14 @@ class _Pool:
 
     def covers(self, low: int, high: int) -> bool:
         """Whether the eigenspaces at the two cuts end inside what every iterated component has delivered."""
+        iterated = [pairs for _, pairs in self.parts if pairs.solver != "lapack"]
+        if not iterated:
+            return True
         ends = [self.values[self.spaces == self.spaces[position]] for position in (low - 1, -high)]
         return not any(
             (low and pairs.values[pairs.low - 1] <= ends[0][-1] + self.tolerance)
             or (high and pairs.values[pairs.low] >= ends[1][0] - self.tolerance)
-            for _, pairs in self.parts
-            if pairs.solver != "lapack"
+            for pairs in iterated
         )
 
     def vectors(self, chosen: np.ndarray, trivial: np.ndarray | None, seed: int) -> np.ndarray:
