@@ -411,11 +411,12 @@ def test_impossible_data_is_refused(change, words):
         fit(Data(**{key: value for key, value in fields.items() if value is not None}), **QUICK)
 
 
-def test_bad_settings_are_refused():
+def test_bad_settings_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="`speed` must be one of"):
         fit(sbm(n=60), speed=3)
     with pytest.raises(ValueError, match="`workers` must be an integer of at least 1"):
-        fit(sbm(n=60), workers=0)
+        fit(sbm(n=60), workers=0, runs=tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_scales_the_features_of_other_graphs_as_it_scaled_its_own(tmp_path):

@@ -171,6 +171,7 @@ def run(
     config = config.model_copy(update={"data": dataset.fingerprint})
     if splits is None:
         splits = make_splits(dataset, config.splits.kind, count=config.splits.count, seed=config.splits.seed)
+    plan(len(splits), workers)  # refuses before anything is written
     task = make_task(dataset, config, model=model, cache=cache)
     folder = None if root is None else RunFolder.of(root, config)
     with nullcontext() if folder is None else folder.locked():
