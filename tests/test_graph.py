@@ -155,6 +155,21 @@ def test_the_number_of_nodes_may_come_from_the_edges() -> None:
         assert Graph.from_data(Data(edge_index=edges, x=torch.ones(7, 1))).num_nodes == 7
 
 
+@pytest.mark.usefixtures("dense_and_sparse")
+@pytest.mark.parametrize("weight", [1e308, 5e-324, 1e-310])
+def test_extreme_weights_are_kept_in_another_unit(weight: float) -> None:
+    data = tiny("ring")
+    data.edge_weight = torch.full((16,), weight, dtype=torch.float64)
+    graph = Graph.from_data(data)
+    assert 0.5 <= graph.adjacency.data.min() == graph.adjacency.data.max() < 4
+    assert np.isfinite(graph.degree).all()
+    assert (graph.to_data().edge_weight == data.edge_weight).all()
+    assert graph.fingerprint != Graph(graph.adjacency).fingerprint
+    data.edge_weight[:2] = 1e-320 if weight > 1 else 1e300
+    with pytest.raises(ValueError, match=r"`data.edge_weight` must have no weight below 1e-300 times the largest, got"):
+        Graph.from_data(data)
+
+
 def test_degrees_are_weighted() -> None:
     graph = quiet_view(data_of([(0, 1), (1, 0), (1, 2), (2, 1)], 4, [0.5, 0.5, 2.0, 2.0]))
     assert graph.degree.tolist() == [0.5, 2.5, 2.0, 0.0]

@@ -222,6 +222,25 @@ def test_relabelled_nodes_have_the_relabelled_spectrum_and_weights_count():
     assert float(weighted.residuals.max()) < 1e-13
 
 
+@pytest.mark.usefixtures("dense_and_sparse")
+@pytest.mark.parametrize("weight", [1e12, 1e16, 1e307, 1.7e308, 1e-310, 5e-324])
+def test_spectra_of_extreme_weights_are_those_of_ones(weight):
+    data = ring(40)
+    expected = full_spectrum(data, cache=False)
+    data.edge_weight = torch.full((80,), weight, dtype=torch.float64)
+    for kind, length in (("sym", 1.0), ("rw", 2**0.5 * weight**0.5)):
+        spectrum = full_spectrum(data, laplacian=kind, cache=False)
+        assert torch.allclose(spectrum.values, expected.values, atol=1e-13)
+        assert torch.allclose(spectrum.vectors * length, expected.vectors, atol=1e-10)
+    if 1e-280 < weight < 1e308:
+        comb = full_spectrum(data, laplacian="comb", cache=False)
+        assert torch.allclose(comb.values / weight, 2 * expected.values, atol=1e-13)
+        assert torch.allclose(comb.vectors, expected.vectors, atol=1e-10)
+    else:
+        with pytest.raises(SpectrumError, match="eigenvalues of 'comb' are beyond the range of float64"):
+            full_spectrum(data, laplacian="comb", cache=False)
+
+
 def test_full_refuses_what_does_not_fit_in_memory_and_names_the_alternatives(monkeypatch):
     assert 10**7 < available_memory() < 10**14
     monkeypatch.setattr("llpe.storage.available_memory", lambda: 1000)

@@ -144,7 +144,7 @@ def padded(tensor: Tensor, width: int) -> Tensor:
 def _as_given(data: Data) -> np.ndarray | sp.csr_array:
     """The weighted adjacency of the edges as they are: parallel edges add up. An array for small graphs."""
     n = check_data(data)
-    source, target, weight = edges_of(data)
+    source, target, weight, _ = edges_of(data)
     if n <= SMALL:
         return np.bincount(source * n + target, weight, n**2).reshape(n, n).astype(np.float64)
     return sp.csr_array((np.ones(source.size) if weight is None else weight, (source, target)), shape=(n, n))

@@ -24,6 +24,8 @@ from llpe.inputs import GraphLike, as_data, check_data
 # Up to this many nodes a graph is handled as dense arrays, and nothing of it is cached: at 32, 128 and 256 nodes the
 # whole spectrum takes 0.2, 1.5 and 10 ms, reading it from disk 0.2, 0.3 and 0.5 ms, and writing it another millisecond.
 SMALL = 128
+UNSCALED = 2.0**500  # weights between its inverse and this keep their unit
+FAINTEST = 2.0**-1000  # weight beside a largest of about 1, so that inverse degrees are finite
 
 
 class GraphWarning(UserWarning):
@@ -38,6 +40,8 @@ class Graph:
             an array, in float64.
         changes: one sentence for each difference from the edges that were given.
         features: the node features as they were given, if any; not a part of the fingerprint.
+        exponent: the unit of the weights is 2 to this, an even number, which is 0 unless weights are extreme. Only
+            ``comb`` and what is made from it depend on the unit.
 
     Example:
         >>> graph = Graph.from_data(tiny("path"))
@@ -46,10 +50,14 @@ class Graph:
     """
 
     def __init__(
-        self, adjacency: sp.csr_array | np.ndarray, changes: tuple[str, ...] = (), features: Tensor | None = None
+        self,
+        adjacency: sp.csr_array | np.ndarray,
+        changes: tuple[str, ...] = (),
+        features: Tensor | None = None,
+        exponent: int = 0,
     ) -> None:
         self._given = adjacency
-        self.changes, self.features = changes, features
+        self.changes, self.features, self.exponent = changes, features, exponent
 
     @classmethod
     def from_data(cls, data: GraphLike, *, warn: bool = True) -> Graph:
@@ -64,7 +72,7 @@ class Graph:
             return data
         data = as_data(data)
         num_nodes = check_data(data)
-        source, target, weight = edges_of(data)
+        source, target, weight, exponent = edges_of(data)
         changes = []
         drop = source == target
         if drop.any():
@@ -85,11 +93,13 @@ class Graph:
             changes.append(f"took the mean weight of {unequal} edges whose two directions differ")
         if changes and warn:
             warnings.warn(f"undirected view of the graph: {'; '.join(changes)}.", GraphWarning, stacklevel=3)
-        return cls(adjacency, tuple(changes), data.x if isinstance(data.x, Tensor) else None)
+        return cls(adjacency, tuple(changes), data.x if isinstance(data.x, Tensor) else None, exponent)
 
     def to_data(self) -> Data:
         """The view as a PyG ``Data``, with the features."""
         out = as_data(self.adjacency)
+        if self.exponent:
+            out.edge_weight = torch.ldexp(torch.from_numpy(self.adjacency.data), torch.tensor(self.exponent))
         out.x = self.features
         return out
 
@@ -150,7 +160,7 @@ class Graph:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the view's content: the same for any order of the same edges."""
-        digest = hashlib.sha256(f"graph {self.num_nodes}".encode())
+        digest = hashlib.sha256(f"graph {self.num_nodes}{f' {self.exponent}' * bool(self.exponent)}".encode())
         matrix = self.adjacency
         for array in (matrix.indptr.astype("<i8"), matrix.indices.astype("<i8"), matrix.data.astype("<f8")):
             digest.update(np.ascontiguousarray(array).data)
@@ -160,11 +170,21 @@ class Graph:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, changes={list(self.changes)})"
 
 
-def edges_of(data: Data) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """The sources, targets and weights (float64, None without any) of the edges as they are given."""
+def edges_of(data: Data) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int]:
+    """The sources, targets and weights (float64, None without any) of the edges as they are given, and the ``exponent``
+    of the weights' unit (see :class:`Graph`)."""
     source, target = data.edge_index.cpu().numpy()
-    weight = data.edge_weight
-    return source, target, None if weight is None else weight.detach().cpu().double().numpy().reshape(-1)
+    if data.edge_weight is None:
+        return source, target, None, 0
+    weight = data.edge_weight.detach().cpu().double().numpy().reshape(-1)
+    least, largest = weight.min(where=weight > 0, initial=np.inf), weight.max(initial=0.0)
+    if largest <= UNSCALED and least >= 1 / UNSCALED:
+        return source, target, weight, 0
+    exponent = int(np.frexp(largest)[1]) // 2 * 2  # even, so that square roots of weights keep their bits too
+    if np.ldexp(least, -exponent) < FAINTEST:
+        rule = "have no weight below 1e-300 times the largest"
+        raise refusal("data.edge_weight", rule, f"{least:g} and {largest:g}", "Drop edges that weigh next to nothing.")
+    return source, target, np.ldexp(weight, -exponent), exponent
 
 
 def _merge_dense(

@@ -4,7 +4,7 @@ With A the adjacency and D the degrees:
 
 * ``sym``:  L = I − D^(−1/2) A D^(−1/2), eigenvalues in [0, 2]; an isolated node has eigenvalue 1
 * ``rw``:   L = I − D^(−1) A, the same eigenvalues, right eigenvectors D^(−1/2) u
-* ``comb``: L = D − A, eigenvalues in [0, max over edges of d_i + d_j]
+* ``comb``: L = D − A, eigenvalues in [0, max over edges of d_i + d_j], in the unit of the graph's weights
 
 One null vector per connected component with an edge is known (√d or 1 on it); for ``sym`` and ``rw``, 2 is an
 eigenvalue of a component exactly when the component is bipartite, with a known vector again.

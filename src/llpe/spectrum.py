@@ -131,12 +131,18 @@ def _compute(graph: Graph, kind: Kind, low: int, high: int, seed: int) -> Result
     values, vectors = pool.values[chosen], pool.vectors(chosen, trivial, seed)
     if kind == "rw":
         scale = inverse_sqrt(graph.degree)
-        vectors *= np.where(scale > 0, scale, 1.0)[:, None]
+        vectors *= np.where(scale > 0, np.ldexp(scale, -graph.exponent // 2), 1.0)[:, None]
         matrix = make(graph, kind)
+    residuals = _residuals(matrix, values, vectors)
+    if kind == "comb" and graph.exponent:
+        with np.errstate(over="ignore"):
+            values, residuals = np.ldexp((values, residuals), graph.exponent)
+        if graph.exponent < -960 or not np.isfinite(values).all():  # below, float64 loses digits
+            raise SpectrumError("eigenvalues of 'comb' are beyond the range of float64. Scale the weights, or use 'sym'.")
     tensors = {
         "values": torch.from_numpy(values),
         "vectors": torch.from_numpy(np.ascontiguousarray(vectors)),  # as read from the cache: the same bits follow
-        "residuals": torch.from_numpy(_residuals(matrix, values, vectors)),
+        "residuals": torch.from_numpy(residuals),
         "spaces": torch.from_numpy(_numbered(pool.spaces[chosen], 0)),
     }
     solver = "+".join(sorted({part.solver for _, part in pool.parts}, reverse=True))
