@@ -138,7 +138,7 @@ def _compute(graph: Graph, kind: Kind, low: int, high: int, seed: int) -> Result
         with np.errstate(over="ignore"):
             values, residuals = np.ldexp((values, residuals), graph.exponent)
         if graph.exponent < -960 or not np.isfinite(values).all():  # below, float64 loses digits
-            raise SpectrumError("eigenvalues of 'comb' are beyond the range of float64. Scale the weights, or use 'sym'.")
+            raise SpectrumError("eigenvalues of 'comb' are beyond the range of float64. Scale the weights first.")
     tensors = {
         "values": torch.from_numpy(values),
         "vectors": torch.from_numpy(np.ascontiguousarray(vectors)),  # as read from the cache: the same bits follow
