@@ -391,26 +391,6 @@ def test_a_projection_with_a_row_per_node_takes_its_width_from_the_first_graph(n
         make_encoding(name, dim=4, width=3).prepare(tiny("grid"))
 
 
-def test_elastic_potentials_are_those_of_the_pseudo_inverse():
-    from llpe import Graph
-    from llpe.encodings.elastic import potentials
-    from llpe.laplacian import laplacian
-
-    for name in TINY:
-        graph = Graph.from_data(tiny(name))
-        inverse = np.linalg.pinv(laplacian(graph, "comb").toarray(), hermitian=True)
-        assert np.allclose(potentials(graph), inverse - np.diag(inverse), atol=1e-10)
-
-
-def test_elastic_refuses_what_does_not_fit_in_memory(monkeypatch):
-    from llpe import SpectrumError
-
-    monkeypatch.setattr("llpe.storage.SMALL_WORK", 0)
-    monkeypatch.setattr("llpe.storage.available_memory", lambda: 100)
-    with pytest.raises(SpectrumError, match=r"potentials of 12 nodes needs about .* 'llpe-probes'"):
-        make_encoding("elastic", dim=4).prepare(tiny("grid"), cache=False)
-
-
 def test_lpe_encodings_leave_out_the_trivial_vector_only():
     """Two triangles: the first nontrivial vector tells the components apart."""
     encoding = make_encoding("lpe-fk", dim=2, k=1)
