@@ -1,5 +1,8 @@
 """Probes against the exact formulas: features, moments, and the distances of the paper's Definition 1."""
 
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +10,8 @@ import torch
 from llpe import Graph, chebyshev, full_spectrum, probe_features, tiny
 from llpe.data.synthetic import sbm
 from llpe.graph import TINY
-from llpe.probes import draw
+from llpe.probes import draw, moments, probe_range
+from llpe.spmm import row_products
 
 
 def exact_terms(graph, order):
@@ -21,30 +25,41 @@ def exact_terms(graph, order):
 @pytest.mark.parametrize(("order", "probes"), [(1, 1), (2, 3), (40, 5)])
 def test_features_are_chebyshev_polynomials_of_the_laplacian(name, order, probes):
     graph = Graph.from_data(tiny(name), warn=False)
-    features, moments = probe_features(graph, order=order, probes=probes, seed=2)
+    features, found = probe_features(graph, order=order, probes=probes, seed=2)
     terms = exact_terms(graph, order)
     start = torch.from_numpy(draw(graph.num_nodes, probes, 2)).double() / probes**0.5
     for m in range(order):
         assert torch.allclose(features[:, :, m].double(), terms[m] @ start, atol=2e-5)
         quadratic = torch.trace(start.T @ terms[m] @ start) / torch.trace(start.T @ start)
-        assert moments[m] == pytest.approx(float(quadratic), abs=1e-5)
+        assert found[m] == pytest.approx(float(quadratic), abs=1e-5)
 
 
-def test_blocks_change_nothing(monkeypatch):
+@pytest.mark.parametrize("cuts", [(0, 40), (0, 1, 4, 12, 40), (0, 33, 40)])
+def test_ranges_of_probes_and_of_rows_are_those_of_the_whole_to_the_last_bit(monkeypatch, cuts):
     graph = Graph.from_data(sbm(n=200, seed=0))
-    whole, moments = probe_features(graph, order=33, probes=40)
-    monkeypatch.setattr("llpe.probes.CHUNK", 5)
-    again, again_moments = probe_features(graph, order=33, probes=40)
-    assert torch.equal(whole, again)
-    assert np.array_equal(moments, again_moments)
-    few, _ = probe_features(graph, order=33, probes=10)
-    assert torch.allclose(few * 0.5, whole[:, :10], atol=1e-6)  # the same probes, variance 1/10 against 1/40
+    options = {"order": 33, "probes": 40, "centred": True}
+    whole, found = probe_features(graph, **options)
+    monkeypatch.setattr("llpe.probes.row_products", partial(row_products, rows=60))
+    monkeypatch.setattr("llpe.probes.ROWS", 60)  # of the sums and of the transposition
+    parts = [probe_range(graph, *ends, **options) for ends in pairwise(cuts)]
+    features, inner = (torch.cat([f for f, _ in parts], dim=1), np.concatenate([i for _, i in parts], axis=2))
+    assert torch.equal(features, whole)
+    np.testing.assert_allclose(moments(inner), found, rtol=0, atol=1e-14)  # the sums over rows have other parts
+
+
+def test_inner_products_of_ranges_are_those_of_the_whole_to_the_last_bit():
+    graph = Graph.from_data(sbm(n=5000, seed=0))
+    _, whole = probe_range(graph, 0, 7, order=5, probes=7)
+    parts = [probe_range(graph, *ends, order=5, probes=7)[1] for ends in ((0, 1), (1, 4), (4, 7))]
+    assert np.array_equal(np.concatenate(parts, axis=2), whole)
+    few, _ = probe_features(graph, order=5, probes=2)
+    many, _ = probe_features(graph, order=5, probes=8)
+    assert torch.equal(few * 0.5, many[:, :2])  # the same probes, variance 1/2 against 1/8
 
 
 def test_moments_give_the_spectral_density():
     graph = Graph.from_data(sbm(n=1500, homophily=0.5, seed=0))
-    _, moments = probe_features(graph, order=64, probes=64)
-    values, weights = chebyshev.density(moments, 512)
+    values, weights = chebyshev.density(probe_features(graph, order=64, probes=64)[1], 512)
     exact = full_spectrum(graph, cache=False).values.numpy()
     for cut in (0.5, 0.8, 1.0, 1.2, 1.5):
         assert weights[values < cut].sum() == pytest.approx((exact < cut).mean(), abs=0.02)
