@@ -29,6 +29,7 @@ from torch import Tensor
 
 from llpe.checks import refusal
 from llpe.graph import SMALL, Graph
+from llpe.sealed import read_json, write_json
 from llpe.storage import replacing
 
 # What reading a damaged or foreign file raises; torch raises RuntimeError for one that is deleted while it is opened.
@@ -91,7 +92,8 @@ class Cache:
             result = compute()
             size = self._write(path, text, result)
         try:
-            self._account(size, keep=path)
+            if size:
+                self._account(size, keep=path)
         except OSError as error:
             message = f"could not tidy {self.folder} ({error}); it may be above its limit of {self.limit / 1e9:g} GB."
             warnings.warn(message, CacheWarning, stacklevel=2)
@@ -154,11 +156,8 @@ class Cache:
             self._check_size(size)
             facts = json.dumps(result.facts)
             header = {"key": text, "facts": facts, "checksum": _checksum(text, facts, tensors)}
-            with replacing(path) as partial:
-                partial.touch()
-                mode = partial.stat().st_mode  # what the user's umask allows; safetensors allows the owner only
+            with replacing(path, sync=False) as partial:  # what a loss of power damages is computed again
                 save_file(tensors, partial, metadata=header)
-                partial.chmod(mode)
                 size = partial.stat().st_size  # the header counts too
                 self._check_size(size)
             return size
@@ -176,15 +175,15 @@ class Cache:
         A file that every process adds to holds the bytes of all entries. The folder is read only when that sum is above
         the limit or lost, which also corrects it.
         """
-        count = self.folder / "locks" / "bytes"
+        count = self.folder / "locks" / "bytes.json"
         with FileLock(count.with_suffix(".lock")):
             try:
-                total = int(count.read_text()) + size
+                total = int(read_json(count)["bytes"]) + size
             except (OSError, ValueError):
                 total = self.limit + 1
             if total > self.limit:
                 total = self._evict(keep)
-            count.write_text(str(total))
+            write_json(count, {"bytes": total})
 
     def _evict(self, keep: Path) -> int:
         """Deletes what was not used for longest if there is more than the limit; returns the bytes that remain."""
@@ -212,7 +211,6 @@ class Cache:
 
 def default_cache() -> Cache:
     """The cache that ``LLPE_CACHE`` and ``LLPE_CACHE_GB`` describe."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     gigabytes = os.environ.get("LLPE_CACHE_GB", "10")
     try:
         limit = int(float(gigabytes) * 10**9)
@@ -220,7 +218,8 @@ def default_cache() -> Cache:
         limit = -1
     if limit < 0:
         raise refusal("LLPE_CACHE_GB", "be a number of gigabytes, at least 0", repr(gigabytes))
-    return Cache(os.environ.get("LLPE_CACHE") or Path(home) / "llpe", limit)
+    folder = os.environ.get("LLPE_CACHE")
+    return Cache(folder or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "llpe", limit)
 
 
 def fetch(
@@ -231,8 +230,12 @@ def fetch(
         raise refusal("cache", "be True, False or an llpe.Cache", repr(cache), "Pass Cache(folder).")
     if cache is False or graph.num_nodes <= SMALL:
         return compute()
-    key = {"graph": graph.fingerprint, **arguments}
-    return (default_cache() if cache is True else cache).fetch(kind, key, compute)
+    try:
+        store = default_cache() if cache is True else cache
+    except RuntimeError as error:  # there is no home folder
+        warnings.warn(f"nothing is cached: {error} Set LLPE_CACHE to a folder.", CacheWarning, stacklevel=2)
+        return compute()
+    return store.fetch(kind, {"graph": graph.fingerprint, **arguments}, compute)
 
 
 def _checksum(key: str, facts: str, tensors: dict[str, Tensor]) -> str:

@@ -14,12 +14,10 @@ Resuming is: skip what has a report, continue what has a checkpoint, else start.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import statistics
 import tomllib
-import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,9 +28,11 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 
-from llpe.storage import graph_name
+from llpe.sealed import read_arrays, read_json, read_text
+from llpe.storage import graph_name, sweep
 
 SPLIT = re.compile(r"split-(\d+)")
+AGAIN = "Delete the file and train again: only this split is computed again."
 Report = dict[str, Any]
 Arrays = dict[str, np.ndarray]
 
@@ -88,13 +88,12 @@ class RunFolder:
     @cached_property
     def splits(self) -> dict[int, Report | None]:
         """Every split that was started, by number, with its report if it has one. Read from disk once."""
-        folders = {
-            int(match[1]): folder
+        folders = [
+            int(match[1])
             for folder in self.path.iterdir()
             if (match := SPLIT.fullmatch(folder.name)) and folder.is_dir()
-        }
-        files = {index: folders[index] / "report.json" for index in sorted(folders)}
-        return {index: _read_report(file, index) if file.is_file() else None for index, file in files.items()}
+        ]
+        return {index: self.report(index) for index in sorted(folders)}
 
     @property
     def reports(self) -> tuple[Report, ...]:
@@ -137,7 +136,7 @@ class RunFolder:
         file = self.path.parent.parent / "search.toml"
         if self.path.parent.name != "trials" or not file.is_file():
             return frozenset()
-        keys = tomllib.loads(file.read_text(encoding="utf-8"))["space"]
+        keys = read_toml(file)["space"]
         return frozenset(name.rpartition(".")[2] for key in keys for name in key.split(","))
 
     def best_split(self) -> int:
@@ -156,20 +155,12 @@ class RunFolder:
     def report(self, index: int) -> Report | None:
         """The report of a split as it is on disk now, None if there is none."""
         file = self.split(index) / "report.json"
-        return json.loads(file.read_text()) if file.exists() else None
+        return _read_report(file, index) if file.is_file() else None
 
     def arrays(self, name: str, split: int | None = None) -> Arrays | None:
         """The arrays of ``name``.npz of the run or of a split, None if there is no such file."""
         file = (self.path if split is None else self.split(split)) / f"{name}.npz"
-        if not file.is_file():
-            return None
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                return dict(archive)
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"{file}: must be a readable .npz file, got {error}. Delete it to go on without."
-            ) from error
+        return read_arrays(file, "Delete it to go on without.") if file.is_file() else None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -177,6 +168,8 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self.path / ".lock", timeout=10):
+                for folder in (self.path, *self.path.glob("split-*")):
+                    sweep(folder)
                 yield
         except Timeout:
             raise RuntimeError(f"{self.path} is being trained by another process. Wait for it, or stop it.") from None
@@ -210,14 +203,21 @@ def _counts(run: Path, given: Path) -> bool:
     if trials.name != "trials" or not (trials.parent / "search.toml").is_file() or given in (run, trials):
         return True
     best = trials.parent / "best.json"
-    return best.is_file() and json.loads(best.read_text(encoding="utf-8"))["run"] == f"trials/{run.name}"
+    return best.is_file() and bool(read_best(best)["run"] == f"trials/{run.name}")
+
+
+def read_best(file: Path) -> dict[str, Any]:
+    """What a search has chosen."""
+    return read_json(file, "Search again: finished trials are not trained again.")
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """A TOML file that was written by this library."""
+    return tomllib.loads(read_text(file, "Delete it and train again: what is finished is not computed again."))
 
 
 def _read_config(file: Path) -> dict[str, Any]:
-    try:
-        config = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"{file}: must be a readable TOML file, got {str(error).rstrip('.')}.") from error
+    config = read_toml(file)
     for table in ("encoding", "model"):
         if not isinstance(config.get(table), dict) or "name" not in config[table]:
             raise ValueError(f"{file}: must have a table [{table}] with a name, got none. Is this a run folder?")
@@ -227,19 +227,15 @@ def _read_config(file: Path) -> dict[str, Any]:
 
 
 def _read_report(file: Path, index: int) -> Report:
-    advice = "Delete the file and train again: only this split is computed again."
-    try:
-        report = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{file}: must be a readable JSON file, got {str(error).rstrip('.')}. {advice}") from error
-    status = report.get("status") if isinstance(report, dict) else type(report).__name__
+    report = read_json(file, AGAIN)
+    status = report.get("status")
     if status not in ("done", "failed"):
-        raise ValueError(f"{file}: `status` must be 'done' or 'failed', got {status!r}. {advice}")
+        raise ValueError(f"{file}: `status` must be 'done' or 'failed', got {status!r}. {AGAIN}")
     if status == "done":
         for name in ("train", "val", "test"):
             value = report.get(name)
             if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-                raise ValueError(f"{file}: `{name}` must be a finite number, got {value!r}. {advice}")
+                raise ValueError(f"{file}: `{name}` must be a finite number, got {value!r}. {AGAIN}")
         if not isinstance(report.get("metric"), str):
-            raise ValueError(f"{file}: `metric` must be a name, got {report.get('metric')!r}. {advice}")
+            raise ValueError(f"{file}: `metric` must be a name, got {report.get('metric')!r}. {AGAIN}")
     return {"split": index, **report}

@@ -6,13 +6,16 @@ import contextlib
 import ctypes
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 GIANT = "giant:"  # before the name of a graph: its largest connected component
 GRAPH_FILES = (".npz", ".pt", ".graphml", ".csv")  # the endings of graph files that llpe.data reads
+PARTIAL = ".partial"  # the ending of folders in which files are being written
 SMALL_WORK = 10**7  # bytes that are assumed to be free: asking the system takes longer than such work
 
 
@@ -21,14 +24,67 @@ class SpectrumError(RuntimeError):
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A file beside ``path`` to write into. It replaces ``path`` at the end, or is deleted after an error."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
+    """A file to write into. At the end it becomes ``path``, whole; after an error it is deleted.
+
+    It has the mode that the umask gives, and with ``sync`` it is on the disk, so that it survives a loss of power. What
+    writers that were killed have left in the folder is removed.
+    """
+    sweep(path.parent)
+    folder, held = _own_folder(path.parent)
     try:
+        partial = folder / path.name
+        partial.touch()
+        mode = partial.stat().st_mode
         yield partial
+        partial.chmod(mode)  # some libraries write for the owner alone
+        if sync:
+            _sync(partial)
         os.replace(partial, path)
+        if sync:
+            _sync(path.parent)
     finally:
-        partial.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def sweep(folder: Path) -> None:
+    """Removes what killed writers have left in a folder; that of living ones, whose folders are locked, stays."""
+    for left in folder.glob(f".*{PARTIAL}"):
+        with contextlib.suppress(OSError):
+            held = os.open(left, os.O_RDONLY)
+            try:
+                _lock(held, wait=False)
+                shutil.rmtree(left)
+            finally:
+                os.close(held)
+
+
+def _own_folder(parent: Path) -> tuple[Path, int]:
+    """A new folder and its descriptor, locked as long as that is open."""
+    while True:
+        folder = Path(tempfile.mkdtemp(PARTIAL, ".", parent))
+        with contextlib.suppress(FileNotFoundError):  # swept before it was locked
+            held = os.open(folder, os.O_RDONLY)
+            with contextlib.suppress(OSError):  # some network file systems lock no folders; then nobody sweeps either
+                _lock(held, wait=True)
+            if folder.exists():
+                return folder, held
+            os.close(held)
+
+
+def _lock(descriptor: int, *, wait: bool) -> None:
+    import fcntl  # not on every system
+
+    fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def graph_name(spec: str) -> str:

@@ -22,6 +22,7 @@ from llpe.lab import train as train_module
 from llpe.lab.predict import predict_graph
 from llpe.lab.traces import load_classifier, write_config
 from llpe.lab.train import make_optimiser, make_task, prepared, score, train_split
+from llpe.sealed import write_text
 
 QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
 SBM = load_graph("sbm:n=120")
@@ -241,7 +242,7 @@ def test_another_config_in_the_folder_is_refused_by_its_keys(tmp_path):
     with folder.locked():
         write_config(folder)
     text = (folder.path / "config.toml").read_text()
-    (folder.path / "config.toml").write_text(text.replace("lr = 0.01", "lr = 0.5"))
+    write_text(folder.path / "config.toml", text.replace("lr = 0.01", "lr = 0.5"))
     with pytest.raises(ConfigError, match=r"holds another config.*\n?training.lr: 0.5 / 0.01"):
         run(SBM, config_of(training={"epochs": 1}), root=tmp_path)
 

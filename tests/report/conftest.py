@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from llpe.sealed import write_arrays, write_json, write_text
+
 Maker = Callable[..., Path]
 GRID = np.linspace(0, 2, 201)
 
@@ -46,7 +48,7 @@ def make_run(tmp_path: Path) -> Maker:
         lines = [f"dataset = {toml(dataset)}"]
         for table, content in tables.items():
             lines += [f"[{table}]", *(f"{key} = {toml(value)}" for key, value in content.items())]
-        (folder / "config.toml").write_text("\n".join(lines) + "\n")
+        write_text(folder / "config.toml", "\n".join(lines))
         reports: dict[int, dict[str, Any]] = {
             split: {"status": "done", "metric": metric, "train": 1.0, "val": score, "test": score}
             for split, score in enumerate(scores)
@@ -56,7 +58,7 @@ def make_run(tmp_path: Path) -> Maker:
             place = folder / f"split-{split:02d}"
             place.mkdir()
             more = {"split": split, "data": data, "split_fingerprint": f"{splits}-{split}", "seconds": 1.5}
-            (place / "report.json").write_text(json.dumps({**report, **more}))
+            write_json(place / "report.json", {**report, **more})
         for split in unfinished:
             (folder / f"split-{split:02d}").mkdir()
             (folder / f"split-{split:02d}" / "checkpoint.pt").touch()
@@ -73,15 +75,18 @@ def add_traces() -> Callable[..., None]:
         lambdas = 1 - np.cos(np.pi * (np.arange(101) + 0.5) / 101)
         labels = (lambdas > 4 / 3 if high else lambdas < 2 / 3).astype(float)
         weights = np.full(101, 1 / 101)
-        np.savez(folder / "spectrum.npz", lambdas=lambdas, weights=weights, labels=labels / labels.sum())
+        spectrum = {"lambdas": lambdas, "weights": weights, "labels": labels / labels.sum()}
+        write_arrays(folder / "spectrum.npz", spectrum)
         for place in sorted(folder.glob("split-*")):
             rng = np.random.default_rng(0)
             loss = np.geomspace(1, 0.01, epochs)
-            np.savez(place / "curves.npz", val=1 - np.append(loss, 0.01), loss=loss)
+            write_arrays(place / "curves.npz", {"val": 1 - np.append(loss, 0.01), "loss": loss})
             homophily = np.append(np.linspace(0, 1, nodes - 1), np.nan).astype(np.float32)
-            np.savez(place / "predictions.npz", homophily=homophily, correct=homophily > 0.5)
-            np.savez(place / "filters.npz", lambdas=GRID, response=np.outer(GRID >= 4 / 3, 1 + np.arange(filters)))
+            write_arrays(place / "predictions.npz", {"homophily": homophily, "correct": homophily > 0.5})
+            response = np.outer(GRID >= 4 / 3, 1 + np.arange(filters))
+            write_arrays(place / "filters.npz", {"lambdas": GRID, "response": response})
             points = rng.standard_normal((nodes, 2)).astype(np.float32)
-            np.savez(place / "picture.npz", points=points, classes=np.arange(nodes) % 3 - 1, share=np.array([0.6, 0.3]))
+            drawn = {"points": points, "classes": np.arange(nodes) % 3 - 1, "share": np.array([0.6, 0.3])}
+            write_arrays(place / "picture.npz", drawn)
 
     return add

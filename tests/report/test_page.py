@@ -13,6 +13,7 @@ from llpe.report import charts
 from llpe.report.page import POINTS, render, write_page
 from llpe.report.palette import ENCODINGS, styles
 from llpe.runs import RunFolder, load_runs
+from llpe.sealed import write_arrays
 
 LIMIT = 6_000_000
 
@@ -116,7 +117,7 @@ def test_filters_are_scaled_by_what_they_do_at_eigenvalues_and_their_peak_is_up(
     low, high = -3 * np.exp(-2 * lambdas), 0.1 * np.exp(9 * (lambdas - 1.6))  # the second grows where there are none
     folder = make_run(encoding__rows=rows)
     for place in folder.glob("split-*"):
-        np.savez(place / "filters.npz", lambdas=lambdas, response=np.stack([high, low], axis=1))
+        write_arrays(place / "filters.npz", {"lambdas": lambdas, "response": np.stack([high, low], axis=1)})
     spectrum = {"lambdas": lambdas, "weights": inside / inside.sum() + 1e-9}
     found = charts.read_filters(RunFolder.read(folder), spectrum)
     strongest, other = found.response.T
@@ -196,6 +197,7 @@ def test_a_graph_has_the_name_of_its_file_and_no_path_of_this_machine(make_run, 
 
 def test_bins_without_a_node_leave_a_gap(make_run):
     folder = make_run(scores=[0.5])
-    np.savez(folder / "split-00" / "predictions.npz", homophily=np.array([0.1, 0.9]), correct=np.array([True, False]))
+    arrays = {"homophily": np.array([0.1, 0.9]), "correct": np.array([True, False])}
+    write_arrays(folder / "split-00" / "predictions.npz", arrays)
     trace = charts.homophily_chart({"llpe": RunFolder.read(folder)}, styles(["llpe"]))["data"][0]
     assert trace["y"] == [100, None, None, None, 0]

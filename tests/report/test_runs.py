@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from llpe.runs import load_runs
+from llpe.sealed import write_json, write_text
 
 
 def test_a_run_is_read(make_run, tmp_path):
@@ -65,27 +66,13 @@ DONE = {"status": "done", "metric": "accuracy", "train": 1, "val": 1, "test": 1}
 @pytest.mark.parametrize(
     ("file", "content", "says"),
     [
-        (CONFIG, b"not toml", r"config\.toml: must be a readable TOML file, got "),
-        (CONFIG, b"\xff\xfe", r"config\.toml: must be a readable TOML file"),
-        (
-            "config.toml",
-            b"dataset = 'a'\n[model]\nname = 'm'",
-            r"config\.toml: must have a table \[encoding\] with a name",
-        ),
-        (CONFIG, b"dataset = 'a'\nencoding = 3", r"must have a table \[encoding\] with a name"),
-        (CONFIG, b"[encoding]\nname = 'x'\n[model]\nhidden = 3", r"must have a table \[model\] with a name"),
-        (
-            "config.toml",
-            b"[encoding]\nname = 'x'\n[model]\nname = 'y'",
-            r"config\.toml: must name its `dataset`, got None",
-        ),
-        (
-            "split-01/report.json",
-            b'{"status": "do',
-            r"split-01/report\.json: must be a readable JSON file, .* Delete the",
-        ),
-        (REPORT, b"[]", r"split-01/report\.json: `status` must be 'done' or 'failed', got 'list'"),
-        (REPORT, b"{}", "`status` must be 'done' or 'failed', got None"),
+        (CONFIG, b"dataset = 'edited'", r"config\.toml: must be as it was written, .* damaged or was edited"),
+        (CONFIG, "dataset = 'a'\n[model]\nname = 'm'", r"config\.toml: must have a table \[encoding\] with a name"),
+        (CONFIG, "dataset = 'a'\nencoding = 3", r"must have a table \[encoding\] with a name"),
+        (CONFIG, "[encoding]\nname = 'x'\n[model]\nhidden = 3", r"must have a table \[model\] with a name"),
+        (CONFIG, "[encoding]\nname = 'x'\n[model]\nname = 'y'", r"toml: must name its `dataset`, got None"),
+        (REPORT, b'{"status": "do', r"split-01/report\.json: must be as it was written, .* Delete the"),
+        (REPORT, {}, r"split-01/report\.json: `status` must be 'done' or 'failed', got None"),
         (REPORT, DONE | {"test": None}, "`test` must be a finite number"),
         (REPORT, DONE | {"val": float("nan")}, "`val` must be a finite"),
         (REPORT, DONE | {"train": True}, "`train` must be a finite number"),
@@ -94,7 +81,8 @@ DONE = {"status": "done", "metric": "accuracy", "train": 1, "val": 1, "test": 1}
     ],
 )
 def test_a_damaged_file_is_named(make_run, tmp_path, file, content, says):
-    (make_run() / file).write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    write = {bytes: Path.write_bytes, str: write_text, dict: write_json}[type(content)]
+    write(make_run() / file, content)
     with pytest.raises(ValueError, match=says):
         load_runs([tmp_path])
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from llpe.cli import app
 from llpe.report.tables import Table, make_tables, percent
 from llpe.runs import load_runs
+from llpe.sealed import write_text
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_runs_that_differ_in_options_are_told_apart(make_run, tables):
 def set_config(folder, **values):
     file = folder / "config.toml"
     kept = [line for line in file.read_text().splitlines() if line.partition(" = ")[0] not in values]
-    file.write_text("\n".join([*(f"{key} = {json.dumps(value)}" for key, value in values.items()), *kept]))
+    write_text(file, "\n".join([*(f"{key} = {json.dumps(value)}" for key, value in values.items()), *kept]))
 
 
 def test_a_graph_is_named_after_its_file_wherever_that_is(make_run, tables):
@@ -243,7 +244,7 @@ def test_the_command_prints_every_format(two_by_two, tables, tmp_path, form):
         (["nowhere"], "`runs` must be folders, got 'nowhere', which is none."),
         ([".", "--format", "xml"], "`format` must be one of text, json, markdown, latex, csv, got 'xml'."),
         ([], "Missing argument 'RUNS'. See `llpe table --help`."),
-        (["damaged"], "split-00/report.json: must be a readable JSON file"),
+        (["damaged"], "split-00/report.json: must be as it was written"),
     ],
 )
 def test_the_command_refuses_in_words(make_run, tmp_path, monkeypatch, arguments, says):

@@ -163,7 +163,7 @@ def raw_config(
     request: list[str] | None, dataset: str | None, encoding: str | None, model: str | None
 ) -> dict[str, Any]:
     """The config that a command line describes, not yet checked."""
-    from llpe.lab import assign, load_config
+    from llpe.lab import RunFolder, assign, load_config
 
     files = [item for item in request or [] if "=" not in item or Path(item).exists()]
     if len(files) > 1:
@@ -172,7 +172,7 @@ def raw_config(
     for path in map(Path, files):
         if not path.exists():
             raise ValueError(f"CONFIG must be a file or a run folder, got {str(path)!r}. Set keys as in lr=0.05.")
-        raw = load_config(path / "config.toml" if path.is_dir() else path)
+        raw = RunFolder.read(path).config if path.is_dir() else load_config(path)
     if dataset is not None:
         raw["dataset"] = dataset
     if "dataset" not in raw:

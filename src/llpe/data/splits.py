@@ -18,6 +18,7 @@ from torch import Tensor
 
 from llpe.data.arrays import open_npz
 from llpe.data.dataset import PARTS, NodeDataset, check_labels
+from llpe.sealed import write_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ class Split:
     def save(self, path: str | Path, num_nodes: int) -> None:
         """Writes the split as a file for :func:`file_splits`, a mask for each part."""
         masks = {part: np.isin(np.arange(num_nodes), getattr(self, part).numpy()) for part in PARTS}
-        np.savez_compressed(path, **masks)  # type: ignore[arg-type]
+        write_arrays(Path(path), masks)
 
     def __repr__(self) -> str:
         return f"Split({', '.join(f'{part}={getattr(self, part).numel()}' for part in PARTS)})"

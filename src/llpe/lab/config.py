@@ -176,8 +176,8 @@ def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
 def load_config(path: str | Path) -> dict[str, Any]:
     """The nested dicts of a TOML file, not yet checked."""
     try:
-        return tomllib.loads(Path(path).read_text())
-    except tomllib.TOMLDecodeError as error:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError([f"{path} must be a TOML file: {error}."]) from None
 
 

@@ -212,6 +212,8 @@ def train_splits(
         write_config(folder)
         write_spectrum(folder, task.dataset)
         outcomes = [_outcome(report) for index in wanted if (report := folder.report(index)) is not None]
+        for outcome in outcomes:
+            folder.checkpoint(outcome.split).unlink(missing_ok=True)  # of one that was killed just after its report
     finished = {outcome.split for outcome in outcomes}
     pending = [index for index in wanted if index not in finished]
     train = partial(_train, task, splits, folder, pause)

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from llpe.data import NodeDataset, file_splits
-from llpe.data.dataset import PARTS
+from llpe.data import NodeDataset
 from llpe.encodings import ENCODINGS
 from llpe.lab.batches import all_logits
 from llpe.lab.traces import load_classifier
@@ -114,11 +113,8 @@ def _scored_nodes(folder: RunFolder, split: int, dataset: NodeDataset) -> dict[s
     if dataset.fingerprint != folder.config.get("data"):
         labelled = (dataset.data.y >= 0).nonzero().flatten()
         return {"labelled": labelled} if len(labelled) else {}
-    file = folder.split(split) / "split.npz"
-    if not file.is_file():
-        return {}
-    parts = file_splits(file, dataset.data.y, allow_missing_classes=True)[0]
-    return {part: getattr(parts, part) for part in PARTS}
+    masks = folder.arrays("split", split) or {}
+    return {part: torch.from_numpy(mask).nonzero().flatten() for part, mask in masks.items()}
 
 
 def _same_graph(report: dict[str, Any], dataset: NodeDataset) -> bool:

@@ -7,7 +7,7 @@ three times as many splits, and the best third of these, one of nine, to all. Th
 trained on all splits, the one with the best mean validation score; test scores play no part.
 
     <runs>/<dataset>/<encoding>+<model>/search-<hash>/
-      search.toml     what is searched      study.db     all trials (Optuna)
+      search.toml     what is searched      trials.json  all trials
       trials/<hash>/  run folders           best.json    the chosen one, written last
 
 What is drawn next depends on the seed and on the waves before, so a search that was stopped and started again ends as
@@ -38,10 +38,11 @@ from llpe.lab.fit import train_splits
 from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.stratified import stratified
 from llpe.lab.train import Outcome, Task, make_task
-from llpe.lab.trials import Method, Trial, Trials
+from llpe.lab.trials import Choice, Method, Trial, Trials, make_study
 from llpe.lab.workers import Tell
 from llpe.runs import RunFolder
-from llpe.storage import replacing
+from llpe.sealed import write_json, write_text
+from llpe.storage import sweep
 
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
 RISING = 0.9  # a trial whose best epoch is in the last tenth is still improving
@@ -67,7 +68,7 @@ class SearchConfig(BaseModel):
         pruner: at each step ``halving`` keeps the best third of a wave, ``median`` the better half, ``none`` all.
         preset: the space, ``paper``, ``authors`` or ``extended``, see :mod:`llpe.lab.spaces`.
         space: choices that replace those of the preset, or add to them.
-        storage: URL of an Optuna storage; by default SQLite in the search folder.
+        storage: URL of an Optuna storage that is given a copy of the finished trials, to look at them with its tools.
         seed: of the draws.
     """
 
@@ -123,13 +124,11 @@ def search(
     """
     running = _Search(dataset, raw, settings, Path(root), workers, on_progress)
     with running.locked() as trials:
-        finished = trials.finished()
-        while len(finished) < running.total and (wave := trials.draw(min(running.wave, running.total - len(finished)))):
-            results = running.evaluate([trial.params for trial in wave], len(finished), on_trial)
-            for trial, result in zip(wave, results, strict=True):
-                trials.end(trial, result)
-            finished = trials.finished()
-        return running.conclude(finished)
+        while wave := trials.draw(min(running.wave, running.total - len(trials.finished))):
+            trials.end(running.evaluate(wave, trials, on_trial))
+            if settings.storage is not None:
+                make_study(trials.finished, running.space, running.path.name, settings.storage)
+        return running.conclude(trials.finished)
 
 
 class _Search:
@@ -204,22 +203,25 @@ class _Search:
         settings = self.settings
         try:
             with FileLock(self.path / ".lock", timeout=WAIT_SECONDS):
-                storage = settings.storage or f"sqlite:///{self.path / 'study.db'}"
-                self._write("search.toml", _describe(self.base, settings, self.space))
-                name, first = self.path.name, self.default()
+                sweep(self.path)
+                write_text(self.path / "search.toml", _describe(self.base, settings, self.space))
                 listed = stratified(self.space, self.total, settings.seed) if settings.method == "stratified" else []
-                yield Trials(name, storage, self.space, first, settings.method, settings.seed, listed)
+                file = self.path / "trials.json"
+                yield Trials(file, self.space, self.default(), settings.method, settings.seed, listed)
         except Timeout:
             raise BusyError(f"{self.path} is being searched by another process. Wait for it, or stop it.") from None
 
-    def evaluate(self, wave: list[dict[str, Any]], before: int, hear: Hear | None) -> list[Trial]:
-        """What comes of each choice of a wave, after ``before`` others; ``hear`` is told as soon as it is known."""
+    def evaluate(self, wave: list[Choice], trials: Trials, hear: Hear | None) -> list[Trial]:
+        """What comes of each choice of a wave; ``hear`` is told as soon as it is known.
+
+        What each step finds is kept among the trials: a search that goes on does not ask again.
+        """
         results: dict[int, Trial] = {}
 
         def end(number: int, state: str, val: float | None, reason: str | None = None) -> None:
             results[number] = Trial(dict(wave[number]), state, val, reason)
             if hear is not None:
-                hear(before + len(results), self.total, results[number])
+                hear(len(trials.finished) + len(results), self.total, results[number])
 
         alive = dict.fromkeys(range(len(wave)), 0.0)
         every = len(self.splits)
@@ -227,13 +229,15 @@ class _Search:
         steps = [(first, FIRST_EPOCHS), (min(3 * first, every), None), (every, None)]
         for step, (count, pause) in enumerate(steps, start=1):
             for number in list(alive):
-                outcomes = self._train(wave[number], count, pause)
-                failed = [outcome for outcome in outcomes if outcome.status == "failed"]
-                if failed:
+                found = trials.step(wave[number], step)
+                if found is None:
+                    found = _summary(self._train(wave[number], count, pause))
+                    trials.note(wave[number], step, found)
+                if "reason" in found:
                     del alive[number]
-                    end(number, "failed", None, f"split {failed[0].split}: {failed[0].reason}")
+                    end(number, "failed", None, found["reason"])
                 else:
-                    alive[number] = fmean(outcome.val or 0.0 for outcome in outcomes)
+                    alive[number] = found["val"]
             best = sorted(alive, key=lambda number: -alive[number])  # the first of equals
             last = step == len(steps)
             kept = len(best) if last else math.ceil(len(best) / KEPT[self.settings.pruner])
@@ -286,17 +290,21 @@ class _Search:
             "reasons": [{"choice": assignments(t.choice), "reason": t.reason} for t in finished if t.reason],
             "space": self.size,
         }
-        self._write("best.json", json.dumps(summary, indent=1) + "\n")
+        write_json(self.path / "best.json", summary)
         return Found(config, run, best.val or 0.0, finished)
 
-    def _write(self, name: str, text: str) -> None:
-        with replacing(self.path / name) as partial:
-            partial.write_text(text)
+
+def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
+    """The mean validation score of a trial, or why it failed."""
+    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
+    if failed:
+        return {"reason": f"split {failed[0].split}: {failed[0].reason}"}
+    return {"val": fmean(outcome.val or 0.0 for outcome in outcomes)}
 
 
 def _rising(outcome: Outcome, pause: int) -> bool:
-    """Whether a split that was paused after ``pause`` epochs was improving until then."""
-    return outcome.status == "paused" and outcome.epochs == pause and outcome.best_epoch > RISING * pause
+    """Whether a split that was paused after ``pause`` epochs was improving until then, or has gone on already."""
+    return outcome.status == "paused" and (outcome.epochs > pause or outcome.best_epoch > RISING * pause)
 
 
 def _describe(base: Config, settings: SearchConfig, space: Space) -> str:

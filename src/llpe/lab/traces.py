@@ -10,7 +10,6 @@ And, once for a run, where in the spectrum the labels are.
 
 from __future__ import annotations
 
-import json
 import platform
 import subprocess
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -32,13 +31,13 @@ from llpe.data.dataset import feature_scaling
 from llpe.encodings import Encoding, FilteredEncoding
 from llpe.graph import Graph
 from llpe.homophily import local_homophily
-from llpe.lab.config import Config, ConfigError, differences, dump_toml, load_config, resolve
+from llpe.lab.config import Config, ConfigError, differences, dump_toml, resolve
 from llpe.laplacian import normalised_adjacency
 from llpe.models import Classifier
 from llpe.probes import probe_features
-from llpe.runs import RunFolder
+from llpe.runs import RunFolder, read_toml
+from llpe.sealed import BLANK, intact, read, write, write_arrays, write_json, write_text
 from llpe.spmm import multiply, torch_csr
-from llpe.storage import replacing
 
 if TYPE_CHECKING:
     from llpe.lab.train import Outcome
@@ -132,10 +131,9 @@ def write_config(folder: RunFolder) -> None:
     """``config.toml``; a folder that holds another config is refused, naming the keys that differ."""
     config, file = Config.model_validate(folder.config), folder.path / "config.toml"
     if not file.exists():
-        with replacing(file) as partial:
-            partial.write_text(dump_toml(config))
+        write_text(file, dump_toml(config))
         return
-    found = resolve(load_config(file), find_dataset=False)
+    found = resolve(read_toml(file), find_dataset=False)
     if found != config:
         keys = differences(found, config)
         raise ConfigError([f"{folder.path} holds another config; folder / asked for:", *keys])
@@ -144,11 +142,12 @@ def write_config(folder: RunFolder) -> None:
 def write_spectrum(folder: RunFolder, dataset: NodeDataset) -> None:
     """The spectral density of the graph and of its labels, for plots of the filters over them."""
     file = folder.path / "spectrum.npz"
-    if not file.exists():
-        _, moments = probe_features(dataset.graph, order=64, probes=8)
-        lambdas, weights = density(moments, GRID)
-        labels = density(label_moments(dataset.graph, dataset.data.y, moments.size), GRID)[1]
-        np.savez(file, lambdas=lambdas, weights=weights, labels=labels)
+    if file.exists() and intact(file):
+        return
+    _, moments = probe_features(dataset.graph, order=64, probes=8)
+    lambdas, weights = density(moments, GRID)
+    labels = density(label_moments(dataset.graph, dataset.data.y, moments.size), GRID)[1]
+    write_arrays(file, {"lambdas": lambdas, "weights": weights, "labels": labels})
 
 
 def finish_split(folder: RunFolder, outcome: Outcome, split: Split, dataset: NodeDataset) -> None:
@@ -157,9 +156,10 @@ def finish_split(folder: RunFolder, outcome: Outcome, split: Split, dataset: Nod
     path.mkdir(parents=True, exist_ok=True)
     split.save(path / "split.npz", dataset.num_nodes)
     if outcome.state is not None:
-        save_file({name: tensor.contiguous() for name, tensor in outcome.state.items()}, path / "model.safetensors")
+        weights = {name: tensor.contiguous() for name, tensor in outcome.state.items()}
+        write(path / "model.safetensors", save(weights, {"checksum": BLANK}))
     for name, arrays in outcome.traces.items():
-        np.savez_compressed(path / f"{name}.npz", **arrays)  # type: ignore[arg-type]
+        write_arrays(path / f"{name}.npz", arrays)
     report = {
         **outcome.scores(),
         "config": folder.config,
@@ -175,8 +175,7 @@ def finish_split(folder: RunFolder, outcome: Outcome, split: Split, dataset: Nod
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         **provenance(),
     }
-    with replacing(path / "report.json") as partial:
-        partial.write_text(json.dumps(report, indent=1) + "\n")
+    write_json(path / "report.json", report)
     folder.checkpoint(outcome.split).unlink(missing_ok=True)
 
 
@@ -188,7 +187,8 @@ def load_classifier(folder: RunFolder, split: int | None = None) -> Classifier:
         raise ValueError(f"`split` must be a finished split of {folder.path}, got {index}.")
     config = Config.model_validate(folder.config)
     model = config.make_classifier(report["num_features"], report["num_classes"])
-    model.load_state_dict(load_file(folder.split(index) / "model.safetensors"))
+    advice = "Delete the folder of the split and train again: only this split is computed again."
+    model.load_state_dict(load(read(folder.split(index) / "model.safetensors", advice)))
     return model.eval()
 
 

@@ -8,8 +8,10 @@ depends on, random generator included: a resumed split ends with the same bits.
 from __future__ import annotations
 
 import copy
+import io
 import math
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -27,7 +29,8 @@ from llpe.lab.batches import all_logits, make_batches, rows_of
 from llpe.lab.config import Config, TrainingConfig
 from llpe.lab.traces import Traces, picture, pictured_nodes, trace_filters, trace_predictions
 from llpe.models import Classifier, Inputs
-from llpe.storage import peak_memory, replacing
+from llpe.sealed import DamagedError, DamageWarning, read, write_zip
+from llpe.storage import peak_memory
 
 CHECKPOINT_SECONDS = 5.0
 
@@ -248,11 +251,17 @@ class _Run:
             "loss": self.loss,
             "seconds": self.seconds(),
         }
-        with replacing(path) as partial:
-            torch.save(state, partial)
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        write_zip(path, buffer)
 
     def load(self, path: Path) -> None:
-        saved = torch.load(path, weights_only=True)
+        """Takes up a checkpoint; a damaged one is said, and the split starts again."""
+        try:
+            saved = torch.load(io.BytesIO(read(path, "Its split starts again.")), weights_only=True)
+        except DamagedError as error:
+            warnings.warn(str(error), DamageWarning, stacklevel=2)
+            return
         self.epoch, self.best_epoch = saved["epoch"], saved["best_epoch"]
         self.best, self.best_state = tuple(saved["best"]), saved["best_state"]
         self.val, self.loss = saved["val"], saved["loss"]

@@ -1,19 +1,22 @@
 """The trials of a search: which settings come next, and what is remembered of those that were tried.
 
-They are kept in an Optuna study. Trials come in waves, which end together; what is drawn depends on the seed and on the
-waves before.
+What is drawn next depends on the seed and on the finished waves alone. All that a search knows is one file, replaced
+whole: first by what each step of a wave finds, then by the ended wave. So a search may be killed at any moment, and
+goes on as if it had not been.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from llpe.lab.spaces import Space, encode, key_of
+from llpe.sealed import intact, read_json, write_json
 
 if TYPE_CHECKING:
     import optuna
@@ -22,121 +25,129 @@ BLIND_TRIALS = 8  # before a model of the past is trusted
 GUESSES, REPEATS = 3, 100  # draws by the model of the past, then blindly, after which a space counts as exhausted
 
 Method = Literal["tpe", "grid", "stratified"]
+Choice = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Trial:
     """One setting and what came of it: ``complete``, ``pruned`` or ``failed`` with a reason."""
 
-    choice: dict[str, Any]
+    choice: Choice
     state: str
     val: float | None
     reason: str | None = None
 
 
 class Trials:
-    """The study of a search.
+    """What a search has tried.
 
     Args:
-        name, storage: of the Optuna study.
+        file: where that is kept; if it is damaged, the trials are evaluated again, from their run folders.
         space: the choices.
         first: the settings to try first.
         listed: the settings to try, in order, where they are not drawn one after the other.
         method, seed: see :class:`~llpe.lab.search.SearchConfig`.
+
+    Attributes:
+        finished: the trials of all finished waves.
     """
 
     def __init__(
-        self,
-        name: str,
-        storage: str,
-        space: Space,
-        first: dict[str, Any],
-        method: Method,
-        seed: int,
-        listed: Sequence[dict[str, Any]] = (),
+        self, file: Path, space: Space, first: Choice, method: Method, seed: int, listed: Sequence[Choice] = ()
     ) -> None:
-        import optuna
+        self.file, self.space, self.first, self.method, self.seed, self.listed = (
+            file,
+            space,
+            first,
+            method,
+            seed,
+            listed,
+        )
+        kept = read_json(file) if file.exists() and intact(file) else {"trials": [], "steps": {}}
+        self.finished = [Trial(**trial) for trial in kept["trials"]]
+        self.steps: dict[str, dict[str, Any]] = kept["steps"]
 
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.space, self.first, self.method, self.seed, self.listed = space, first, method, seed, listed
-        self.study = optuna.create_study(study_name=name, storage=storage, direction="maximize", load_if_exists=True)
-        self._take_up()
+    def step(self, choice: Choice, number: int) -> dict[str, Any] | None:
+        """What a step of the present wave has found before, if it has."""
+        return self.steps.get(f"{number} {key_of(choice)}")
 
-    def _take_up(self) -> None:
-        """Trials that were running when a process ended are queued again; their run folders are still there."""
-        import optuna
+    def note(self, choice: Choice, number: int, found: dict[str, Any]) -> None:
+        """Keeps what a step of the present wave has found."""
+        self.steps[f"{number} {key_of(choice)}"] = found
+        self._write()
 
-        for trial in self.study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
-            self.study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-            if trial.params.keys() == self.space.keys():
-                self.study.enqueue_trial(trial.params)
+    def end(self, wave: Sequence[Trial]) -> None:
+        """Keeps what came of a wave."""
+        self.finished, self.steps = [*self.finished, *wave], {}
+        self._write()
 
-    def finished(self) -> list[Trial]:
-        """All trials that ended by themselves, in order."""
-        out = []
-        for trial in self.study.get_trials(deepcopy=False):
-            state = {"COMPLETE": "complete", "PRUNED": "pruned"}.get(trial.state.name)
-            reason = trial.user_attrs.get("reason")
-            if state is not None or reason is not None:
-                out.append(Trial(dict(trial.params), state or "failed", trial.user_attrs.get("val"), reason))
-        return out
+    def _write(self) -> None:
+        write_json(self.file, {"trials": [asdict(trial) for trial in self.finished], "steps": self.steps})
 
-    def draw(self, count: int) -> list[optuna.Trial]:
-        """The next wave: ``count`` trials with settings not tried before, fewer when there are none left."""
-        wave: list[optuna.Trial] = []
-        known = {key_of(trial.choice) for trial in self.finished()}
-        while len(wave) < count and (trial := self._draw(known)) is not None:
-            known.add(key_of(trial.params))
-            wave.append(trial)
+    def draw(self, count: int) -> list[Choice]:
+        """The next wave: ``count`` settings not tried before, fewer when there are none left."""
+        wave: list[Choice] = []
+        known = {key_of(trial.choice) for trial in self.finished}
+        study = make_study(self.finished, self.space)
+        while len(wave) < count and (choice := self._given(known) or self._drawn(known, study)) is not None:
+            known.add(key_of(choice))
+            wave.append(choice)
         return wave
 
-    def _draw(self, known: set[str]) -> optuna.Trial | None:
+    def _given(self, known: set[str]) -> Choice | None:
+        """What is not drawn: the settings that are listed, the first one, and those of a grid in order."""
+        every: Any = self.listed
+        if not every and not known:
+            return self.first
+        if not every and self.method == "grid":
+            every = (
+                dict(zip(self.space, map(encode, choice), strict=True)) for choice in product(*self.space.values())
+            )
+        return next((choice for choice in every if key_of(choice) not in known), None)
+
+    def _drawn(self, known: set[str], study: optuna.Study) -> Choice | None:
         import optuna
 
-        self._queue(known)
         for attempt in range(REPEATS):
             digest = hashlib.sha256(json.dumps([self.seed, len(known), attempt]).encode()).hexdigest()
             number = int(digest[:8], 16)
             guess = attempt < GUESSES  # a good model of the past proposes what it knows: then draw blindly
             model = optuna.samplers.TPESampler(seed=number, n_startup_trials=BLIND_TRIALS)
-            self.study.sampler = model if guess else optuna.samplers.RandomSampler(seed=number)
-            trial = self.study.ask()
-            for key, choices in self.space.items():
-                trial.suggest_categorical(key, [encode(choice) for choice in choices])
+            study.sampler = model if guess else optuna.samplers.RandomSampler(seed=number)
+            trial = study.ask(_distributions(self.space))
             if key_of(trial.params) not in known:
-                return trial
-            self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
+                return trial.params
         return None
 
-    def _queue(self, known: set[str]) -> None:
-        """What is not drawn but given: the first settings, and those of a grid in order."""
-        import optuna
 
-        if self.study.get_trials(states=(optuna.trial.TrialState.WAITING,)):
-            return
-        if self.listed:
-            left = (choice for choice in self.listed if key_of(choice) not in known)
-            if (choice := next(left, None)) is not None:
-                self.study.enqueue_trial(choice)
-        elif not known:
-            self.study.enqueue_trial(self.first)
-        elif self.method == "grid":
-            every = (
-                dict(zip(self.space, map(encode, choice), strict=True)) for choice in product(*self.space.values())
-            )
-            self.study.enqueue_trial(next(choice for choice in every if key_of(choice) not in known))
+def make_study(
+    trials: Sequence[Trial], space: Space, name: str | None = None, storage: str | None = None
+) -> optuna.Study:
+    """An Optuna study with the given trials, by default in memory; in a storage only those are added that it lacks."""
+    import optuna
 
-    def end(self, trial: optuna.Trial, result: Trial) -> None:
-        """Notes what came of a trial."""
-        from optuna.trial import TrialState
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(study_name=name, storage=storage, direction="maximize", load_if_exists=True)
+    for trial in trials[len(study.get_trials(deepcopy=False)) :]:
+        study.add_trial(_frozen(trial, space))
+    return study
 
-        if result.val is not None:
-            trial.set_user_attr("val", result.val)
-        if result.state == "complete":
-            self.study.tell(trial, result.val)
-        elif result.state == "pruned":
-            trial.report(result.val or 0.0, 1)  # what a model of the past learns from a trial that was given up
-            self.study.tell(trial, state=TrialState.PRUNED)
-        else:
-            trial.set_user_attr("reason", result.reason)
-            self.study.tell(trial, state=TrialState.FAIL)
+
+def _frozen(trial: Trial, space: Space) -> optuna.trial.FrozenTrial:
+    from optuna.trial import TrialState, create_trial
+
+    complete, pruned = trial.state == "complete", trial.state == "pruned"
+    return create_trial(
+        state=TrialState.COMPLETE if complete else TrialState.PRUNED if pruned else TrialState.FAIL,
+        value=trial.val if complete else None,
+        params=trial.choice,
+        distributions=_distributions(space),
+        intermediate_values={1: trial.val or 0.0} if pruned else None,  # what a model learns from one that was given up
+        user_attrs={"reason": trial.reason} if trial.reason else None,
+    )
+
+
+def _distributions(space: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    from optuna.distributions import CategoricalDistribution
+
+    return {key: CategoricalDistribution([encode(choice) for choice in choices]) for key, choices in space.items()}

@@ -8,6 +8,7 @@ imported, the graph was read and a small graph had been solved.
 
 from __future__ import annotations
 
+import io
 import json
 import platform
 import subprocess
@@ -21,8 +22,9 @@ import scipy.sparse as sp
 from llpe.data import sbm
 from llpe.graph import Graph
 from llpe.probes import probe_features
+from llpe.sealed import write_zip
 from llpe.spectrum import end_spectrum
-from llpe.storage import forget_peak, peak_memory, replacing
+from llpe.storage import forget_peak, peak_memory
 
 READY = "ready"
 REPEATS, SHORT = 3, 5.0  # what is short is done three times, and the least counts: other programs only add
@@ -87,8 +89,9 @@ def write_graph(path: Path, n: int, *, degree: float, homophily: float, seed: in
     """Keeps the adjacency of a block model, so that the measuring process need not make it."""
     graph = Graph.from_data(sbm(n, degree=degree, homophily=homophily, seed=seed))
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as partial, partial.open("wb") as file:
-        sp.save_npz(file, graph.adjacency, compressed=False)
+    buffer = io.BytesIO()
+    sp.save_npz(buffer, graph.adjacency, compressed=False)
+    write_zip(path, buffer)
 
 
 def processor() -> str:

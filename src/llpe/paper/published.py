@@ -18,7 +18,7 @@ from typing import Any
 from llpe.lab import Found
 from llpe.paper.base import Context
 from llpe.paper.results import BASELINE, Result, as_csv, beside_the_paper, ranks, read_results, read_rows, tables, wins
-from llpe.runs import RunFolder
+from llpe.runs import RunFolder, read_best
 
 Row = dict[str, Any]
 
@@ -56,7 +56,7 @@ def scored(cell: Cell, found: Found) -> Scored:
         vars(cell) | {"split": report["split"]} | {part: round(100 * report[part], 4) for part in ("val", "test")}
         for report in run.reports
     ]
-    summary = json.loads((found.run.parents[1] / "best.json").read_text())
+    summary = read_best(found.run.parents[1] / "best.json")
     counts = {key: summary[key] for key in ("trials", "complete", "pruned", "failed", "space")}
     choice = {"val": round(100 * found.val, 2), "choice": json.dumps(summary["choice"])}
     return Scored(run.metric or "", splits, vars(cell) | counts | choice)

@@ -11,7 +11,6 @@ of its own, which is ended when it takes too long; larger graphs are then left o
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ from llpe.paper.measuring import measure_apart, processor, write_graph
 from llpe.report.figures import plain_log_ticks
 from llpe.report.plots import Point, line_plot
 from llpe.report.tables import Table
-from llpe.storage import replacing
+from llpe.sealed import intact, read_json, write_json
 
 PANELS = {"first": "first k eigenpairs", "both": "first and last k eigenpairs"}
 Row = dict[str, Any]
@@ -88,12 +87,12 @@ def _measure(folder: Path, case: Case, settings: Settings, measure: Measure) -> 
     """A measurement, from its file if it was made before; one that took too long is repeated with more time."""
     limit = settings["limit"]
     file = folder / f"{case.method}-k{case.k}-n{case.n}-seed{case.seed}.json"
-    if file.exists():
-        kept: Row = json.loads(file.read_text(encoding="utf-8"))
+    if file.exists() and intact(file):
+        kept: Row = read_json(file)
         if "reason" not in kept or kept["limit"] >= limit:
             return kept
     graph = folder / f"sbm-n{case.n}-seed{case.seed}.npz"
-    if not graph.exists():
+    if not graph.exists() or not intact(graph):
         write_graph(graph, case.n, **settings["graph"], seed=case.seed)
     work = {"first": {"first": case.k}, "both": {"first": case.k, "last": case.k}, "probes": settings["probes"]}
     result = measure(graph, work[case.method], limit=limit)
@@ -102,8 +101,7 @@ def _measure(folder: Path, case: Case, settings: Settings, measure: Measure) -> 
     else:
         report = {**asdict(case), **result, "cores": _cores(), "processor": processor()}
     if not str(report.get("reason", "")).startswith("failed"):
-        with replacing(file) as partial:
-            partial.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_json(file, report)
     return report
 
 

@@ -28,6 +28,7 @@ from llpe.report.statistics import compare_runs, find_best
 from llpe.report.tables import MISSING, RunTable, label_runs, make_tables, percent
 from llpe.report.thirds import in_words, shares
 from llpe.runs import RunFolder
+from llpe.sealed import read_text
 from llpe.storage import replacing
 
 POINTS, PICTURED = 60_000, 2000  # nodes drawn on the page, and in one picture
@@ -148,7 +149,7 @@ def _run(label: str, run: RunFolder) -> dict[str, Any]:
     pace = float(np.mean(seconds)) if seconds else None
     failed = f" ({len(run.failed)} failed)" if run.failed else ""
     missing = "failed" if run.failed else "unfinished"
-    text, place = (run.path / "config.toml").read_text(encoding="utf-8"), json.dumps(run.config["dataset"])
+    text, place = read_text(run.path / "config.toml"), json.dumps(run.config["dataset"])
     report = max(run.reports, key=lambda report: report["val"], default={})
     facts = {"folder": run.path} | {key: report[key] for key in PROVENANCE if report.get(key) is not None}
     if "versions" in facts:
