@@ -73,7 +73,7 @@ def search(
     preset: Annotated[str | None, typer.Option(help="The search space: paper, authors or extended.")] = None,
     pruner: Annotated[str | None, typer.Option(help="halving, median or none.")] = None,
     storage: Annotated[
-        str | None, typer.Option(metavar="URL", help="Optuna's; default SQLite beside the runs.")
+        str | None, typer.Option(metavar="URL", help="An Optuna storage to copy finished trials to.")
     ] = None,
     runs: opt.Runs = Path("runs"),
     workers: opt.Workers = None,
