@@ -1,4 +1,4 @@
-"""Promises of files on disk: any change of any byte is noticed, a killed writer leaves nothing, nobody sees half a file."""
+"""Promises of files on disk: a change of any byte is noticed, killed writers leave nothing, no file is half written."""
 
 import json
 import multiprocessing
