@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+LOWEST := $(filter-out %documents.py %site.py %benchmarks.py %scale.py %graphgym.py,$(wildcard tests/test_*.py)) tests/data tests/models tests/lab
 
-.PHONY: help demo test lint bench bench-quick docs experiments clean
+.PHONY: help demo test test-lowest lint bench bench-quick docs experiments clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,6 +20,11 @@ demo: $(READY)  ## train with and without encodings on homophilous and heterophi
 
 test: lint  ## every test, doctest, example and code block of the documents
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+test-lowest:  ## the tests of all but studies and pages, with the oldest versions of everything (.venv-lowest, 6 GB with CUDA)
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e ".[graphgym,lab]" pytest
+	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -W default $(LOWEST)
 
 lint: $(READY)  ## style and types
 	$(BIN)/ruff check .
@@ -41,4 +47,4 @@ experiments: $(READY)  ## make docs/experiments.md and the README's table again 
 	$(BIN)/python -m llpe.paper.experiments results docs/experiments.md README.md
 
 clean:  ## remove the virtual environment, the site and caches
-	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-lowest site .pytest_cache .mypy_cache .ruff_cache

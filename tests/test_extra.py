@@ -60,3 +60,12 @@ def test_the_list_is_that_of_the_project():
     names = [line.partition(">=")[0] for line in project["optional-dependencies"]["lab"]]
     modules = {"scikit-learn": "sklearn", "tomli-w": "tomli_w"}
     assert tuple(modules.get(name, name) for name in names) == LAB
+
+
+def test_the_lowest_versions_are_the_lower_bounds():
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    bounds = [*project["dependencies"], *extras["lab"], *extras["graphgym"]]
+    lines = (root / "constraints-lowest.txt").read_text().splitlines()
+    assert {bound.replace(">=", "==") for bound in bounds} <= set(lines)
