@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
 import pytest
 
 import llpe.paper.theory as theory
-from llpe import paper
-from llpe.paper import MODULES
-from llpe.paper.base import Study
+from llpe.paper import STUDIES, signs
 from llpe.paper.theory.base import Check, Claim, Panel, curve
 
 PANEL = Panel("panel", "x", "y", (curve("line", [1, 2], [1, 2]),))
@@ -19,32 +18,32 @@ PANEL = Panel("panel", "x", "y", (curve("line", [1, 2], [1, 2]),))
 def counting(monkeypatch):
     """A study that counts to three."""
 
-    def run(context):
+    def run(name, settings, context):
         context.say("three numbers instead of all")
         numbers = list(context.track([1, 2, 3], "Counting", str))
         return [
-            context.write_csv("counting", [{"number": number} for number in numbers]),
-            context.write_text("counting.md", f"**{context.budget}: {numbers}**\n"),
+            context.write_csv(name, pd.DataFrame({"number": numbers})),
+            context.write_text(f"{name}.md", f"**{context.budget}: {numbers}**\n"),
         ]
 
-    monkeypatch.setattr(paper, "find_study", lambda name: Study(name, "Counting", run))
+    monkeypatch.setattr(signs, "run", run)
 
 
 def test_help_names_every_study(llpe):
     listing = llpe("reproduce", "--help").stdout.partition("Tables:")[2].partition("Budgets:")[0]
-    assert set(MODULES) <= set(re.findall(r"[a-z-]+", listing))
+    assert set(STUDIES) <= set(re.findall(r"[a-z-]+", listing))
 
 
 def test_a_study_says_what_is_smaller_and_prints_and_writes_its_tables(llpe, answer, counting, tmp_path):
-    line = ["reproduce", "counting", "--output", tmp_path / "out", "--runs", tmp_path / "runs"]
+    line = ["reproduce", "signs", "--output", tmp_path / "out", "--runs", tmp_path / "runs"]
     result = llpe(*line, "--budget", "quick")
     assert "three numbers instead of all" in result.stderr
-    assert "Counting; budget quick: " in result.stderr
+    assert "How much the arbitrary signs of eigenvectors matter; budget quick: " in result.stderr
     assert "**quick: [1, 2, 3]**" in result.stdout
-    files = [tmp_path / "out" / "counting.csv", tmp_path / "out" / "counting.md"]
+    files = [tmp_path / "out" / "signs.csv", tmp_path / "out" / "signs.md"]
     assert f"wrote {files[0]}" in result.stdout
     assert files[0].read_text().split() == ["number", "1", "2", "3"]
-    assert answer(*line) == {"name": "counting", "budget": "standard", "files": list(map(str, files))}
+    assert answer(*line) == {"name": "signs", "budget": "standard", "files": list(map(str, files))}
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,16 @@
 import numpy as np
 import pandas as pd
 
-from llpe.paper import run_figure
-from llpe.paper.base import settings_of
+from llpe.paper import run_study
+from llpe.paper.base import merge, settings_of
 from llpe.paper.intuition import separated
 
 
 def test_the_planes_show_what_the_paper_says(context):
-    written = run_figure("intuition", context, settings_of("intuition", "standard"))
+    settings = merge(settings_of("intuition", "quick"), {"training": {"epochs": 200}})
+    written = run_study("intuition", context, settings)
     planes = pd.read_csv(written[0]).groupby("plane", sort=False)
-    assert list(planes.size()) == [2000] * 3
+    assert list(planes.size()) == [400] * 3
     same, differ, learned = (separated(each[["x", "y"]].to_numpy(), each["class"].to_numpy()) for _, each in planes)
     assert min(same, learned) > 0.95
     assert differ < 0.7

@@ -7,7 +7,7 @@ import torch
 from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, load_graph
-from llpe.paper import local, run_figure
+from llpe.paper import local, run_study
 from llpe.paper.base import config_of, settings_of
 
 GRAPHS = ["sbm:n=150,homophily=0.8", "sbm:n=150,homophily=0.2"]
@@ -24,7 +24,7 @@ class Here(local.Context):
 
 
 def test_all_fifths_of_both_graphs_are_written_with_their_intervals(context):
-    files = run_figure("local-homophily", Here(**vars(context)), SETTINGS)
+    files = run_study("local-homophily", Here(**vars(context)), SETTINGS)
     assert [file.name for file in files] == [f"local-homophily.{end}" for end in ("csv", "md", "tex", "png", "pdf")]
     rows = pd.read_csv(files[0])
     assert set(rows.dataset) == set(GRAPHS)

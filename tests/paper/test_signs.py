@@ -8,7 +8,7 @@ import torch
 from llpe.data import sbm
 from llpe.encodings.llpe import minmax
 from llpe.lab import resolve
-from llpe.paper import run_figure, signs
+from llpe.paper import run_study, signs
 from llpe.paper.base import settings_of
 from llpe.spectrum import full_spectrum
 
@@ -61,7 +61,7 @@ def test_spread_is_over_draws_and_over_splits_and_signs_stand_beside_starts():
 
 def test_all_draws_of_all_arms_are_written(untrained):
     context = untrained()
-    files = run_figure("signs", context)
+    files = run_study("signs", context)
     rows = pd.read_csv(files[0])
     assert len(context.asked) == len({str(config) for config in context.asked}) + 2 == 2 * 4 * 4  # draw 0 is one run
     assert len(rows) == 2 * len(context.asked)

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from llpe.paper import run_figure
+from llpe.paper import run_study
 from llpe.paper.base import merge, settings_of
 
 SBM = settings_of("sbm", "quick")
@@ -28,7 +28,7 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def written(context):
-    return run_figure("sbm", context, SBM | SMALL)
+    return run_study("sbm", context, SBM | SMALL)
 
 
 def test_first_eigenvectors_help_where_neighbours_agree_last_where_they_differ_llpe_at_both(written):
@@ -53,14 +53,14 @@ def test_a_sweep_that_is_run_again_trains_nothing_and_writes_the_same(written, c
         return {path: path.stat().st_mtime_ns for path in context.runs.rglob("report.json")}
 
     before, reports = [file.read_bytes() for file in written], state()
-    again = run_figure("sbm", context, SBM | SMALL)
+    again = run_study("sbm", context, SBM | SMALL)
     assert [file.read_bytes() for file in again] == before
     assert state() == reports
 
 
 def test_without_cora_quick_takes_a_block_model_and_leaves_out_what_it_has_not(untrained):
     context = untrained(benchmarks=False)
-    files = run_figure("ends", context)
+    files = run_study("ends", context)
     instead = settings_of("ends", "quick")["graphs"][0]["names"][1]
     assert f"{instead} instead of giant:cora." in context.said
     assert f"k = 512 is left out: {instead} has 500 eigenpairs in all." in context.said
@@ -77,9 +77,29 @@ def test_without_cora_quick_takes_a_block_model_and_leaves_out_what_it_has_not(u
 @pytest.mark.parametrize(("name", "option", "lines"), [("order", "order", 3), ("ends", "k", 2)])
 def test_along_a_line_nothing_else_differs(untrained, name, option, lines):
     context = untrained()
-    run_figure(name, context, merge(settings_of(name, "quick"), {"values": [8, 16, 24]}))
+    run_study(name, context, merge(settings_of(name, "quick"), {"values": [8, 16, 24]}))
     values: dict[str, set[int]] = {}
     for config in context.asked:
         rest = merge(config, {"encoding": {option: None}})
         values.setdefault(str(rest), set()).add(config["encoding"].get(option))
     assert sorted(values.values(), key=len) == [{None}, *[{8, 16, 24}] * lines]
+
+
+def test_a_graph_may_have_a_model_splits_and_values_of_its_own(untrained):
+    context, settings = untrained("standard"), settings_of("sbm", "standard")
+    small = [graph | {"names": ["sbm:n=60,homophily={}"]} for graph in settings["graphs"]]
+    files = run_study("sbm", context, settings | {"graphs": small})
+    asked = [(each["model"]["name"], each["splits"]["count"]) for each in context.asked]
+    assert asked == [("gt", 5)] * 6 * 8 + [("mlp", 5)] * 6 * 8 + [("gt", 3)] * 2 * 8
+    assert list(pd.read_csv(files[0]).homophily[-16:]) == [0.0] * 8 + [1.0] * 8
+    tables = [line for line in files[1].read_text().splitlines() if line.startswith(("**Block", "| encoding"))]
+    six = "| encoding | h = 0 | h = 0.2 | h = 0.4 | h = 0.6 | h = 0.8 | h = 1 |"
+    score = "test accuracy in %, mean ± standard deviation over"
+    assert tables == [
+        f"**Block models: two blocks, n = 2000, degree 10; GT, {score} 5 splits**",
+        six,
+        f"**Block models: five blocks, n = 5000, degree 10; MLP, {score} 5 splits**",
+        six,
+        f"**Block models: five blocks, n = 5000, degree 10; GT, {score} 3 splits**",
+        "| encoding | h = 0 | h = 1 |",
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -135,16 +134,19 @@ def table(
       llpe table runs --format csv > table.csv
       llpe table results/table-small.csv --format markdown
     """
-    from llpe.paper.results import as_csv, beside_the_paper, read_results
+    import pandas as pd
+
+    from llpe.paper.results import beside_the_paper, read_results
     from llpe.paper.results import tables as result_tables
     from llpe.report.tables import csv_text, make_tables
     from llpe.runs import load_runs
 
     opt.check_choice("format", format, ("text", "json", "markdown", "latex", "csv"))
     if all(path.suffix == ".csv" for path in runs):  # published results, as `llpe reproduce` wrote them
-        found = [result for path in runs for result in read_results(path)]
+        found = pd.concat([read_results(path) for path in runs])
         tables: Sequence[Table] = [*result_tables(found), *beside_the_paper(found)]
-        document, numbers = [asdict(result) for result in found], as_csv(found).rstrip("\n")
+        document = found.astype(object).where(found.notna(), None).to_dict("records")
+        numbers = found.to_csv(index=False, lineterminator="\n").rstrip("\n")
     else:
         tables = made = make_tables(load_runs(runs))
         document, numbers = [each.as_dict() for each in made], csv_text(made)

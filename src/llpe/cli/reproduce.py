@@ -30,7 +30,7 @@ def reproduce(
     Writes CSV, Markdown, LaTeX, PNG and PDF. If it is stopped, the same command resumes it.
 
     \b
-    Tables:   table-small, table-medium, table-large
+    Tables:   table-small, table-medium, table-large; table-small-extended (the same with our own search space)
     Figures:  intuition, sbm, preferential-attachment, local-homophily, order, ends, solver-time, solver-memory
     Beyond:   signs (how much the arbitrary signs of eigenvectors matter),
               presets (the paper's protocol against its authors' published settings)
@@ -45,13 +45,13 @@ def reproduce(
       llpe reproduce sbm --budget quick
       llpe reproduce table-small --runs runs/small
     """
-    from llpe.paper import BUDGETS, Context, find_study
+    from llpe.paper import BUDGETS, Context, run_study, settings_of
 
     opt.check_choice("budget", budget, BUDGETS)
-    study = find_study(name)
-    options: Any = {"say": console.note, "track": track}
-    console.note(f"{study.title}; budget {budget}: {dict(BUDGETS)[budget]}")  # type: ignore[index]
-    files = study.run(Context(budget, runs, out, workers, data_root, **options))  # type: ignore[arg-type]
+    title = settings_of(name, budget)["title"]  # type: ignore[arg-type]
+    console.note(f"{title}; budget {budget}: {BUDGETS[budget]}")  # type: ignore[index]
+    context = Context(budget, runs, out, workers, data_root, console.note, track)  # type: ignore[arg-type]
+    files = run_study(name, context)
     if json:
         console.write_json({"name": name, "budget": budget, "files": [str(file) for file in files]})
         return

@@ -2,6 +2,9 @@
 
 A study is a config file in ``configs/`` and a runner: a function of its name, its settings and a :class:`Context` that
 returns the files it wrote. Everything it trains goes to run folders, so that a stopped study continues.
+
+A config says what all budgets share, and in the tables ``[quick]``, ``[standard]`` and ``[paper]`` what one of them
+changes. ``base`` names another config that it starts from.
 """
 
 from __future__ import annotations
@@ -32,6 +35,22 @@ BUDGETS: dict[Budget, str] = {
     "standard": "the paper's graphs and splits, a budgeted search",
     "paper": "the paper's whole grid",
 }
+STUDIES = (
+    "table-small",
+    "table-small-extended",
+    "table-medium",
+    "table-large",
+    "sbm",
+    "preferential-attachment",
+    "local-homophily",
+    "order",
+    "ends",
+    "solver-time",
+    "solver-memory",
+    "intuition",
+    "signs",
+    "presets",
+)
 Settings = dict[str, Any]
 Track = Callable[[Sequence[Any], str, Callable[[Any], str]], Iterable[Any]]
 
@@ -92,20 +111,23 @@ class Context:
         self, name: str, rows: Sequence[Mapping[str, Any]], grids: Sequence[Table], figures: Mapping[str, Figure]
     ) -> list[Path]:
         """The numbers of a study, each row with the command that made it; its tables; its figures, PNG and PDF."""
-        out = [
-            self.write_csv(name, [{**row, "command": self.command(name)} for row in rows]),
-            self.write_text(f"{name}.md", "\n\n".join(grid.markdown() for grid in grids)),
-            self.write_text(f"{name}.tex", "\n\n".join(grid.latex() for grid in grids)),
-        ]
+        frame = pd.DataFrame(rows, columns=list(rows[0]), dtype=object)
+        out = [self.write_csv(name, frame.assign(command=self.command(name))), *self.write_grids(name, grids)]
         for stem, figure in figures.items():
             for path in (self.out / f"{stem}.png", self.out / f"{stem}.pdf"):
                 save_figure(figure, path)
                 out.append(path)
         return out
 
-    def write_csv(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Path:
-        """``name``.csv with the keys of the first row as columns."""
-        frame = pd.DataFrame(rows, columns=list(rows[0]), dtype=object)
+    def write_grids(self, name: str, grids: Sequence[Table]) -> list[Path]:
+        """``name``.md and ``name``.tex."""
+        return [
+            self.write_text(f"{name}.md", "\n\n".join(grid.markdown() for grid in grids)),
+            self.write_text(f"{name}.tex", "\n\n".join(grid.latex() for grid in grids)),
+        ]
+
+    def write_csv(self, name: str, frame: pd.DataFrame) -> Path:
+        """``name``.csv."""
         return self.write_text(f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
 
     def write_text(self, name: str, text: str) -> Path:
@@ -116,15 +138,6 @@ class Context:
         return self.out / name
 
 
-@dataclass(frozen=True)
-class Study:
-    """One table or figure: ``llpe reproduce NAME``."""
-
-    name: str
-    title: str
-    run: Callable[[Context], list[Path]]
-
-
 def settings_of(name: str, budget: Budget = "standard") -> Settings:
     """The settings of a study: what all budgets share, changed by what its config says of this one.
 
@@ -132,9 +145,16 @@ def settings_of(name: str, budget: Budget = "standard") -> Settings:
         >>> settings_of("sbm", "quick")["encodings"]["llpe"]
         {'name': 'llpe', 'dim': 32, 'order': 256, 'l1': 0.0001}
     """
-    config = tomllib.loads(files("llpe.paper").joinpath("configs", f"{name}.toml").read_text(encoding="utf-8"))
-    budgets = {each: config.pop(each) for each in BUDGETS}
+    if name not in STUDIES:
+        raise ValueError(f"`name` must be one of {', '.join(STUDIES)}, got {name!r}.")
+    config = _read(name)
+    budgets = {each: config.pop(each, {}) for each in BUDGETS}
     return merge(config, budgets[budget])
+
+
+def _read(name: str) -> Settings:
+    config = tomllib.loads(files("llpe.paper").joinpath("configs", f"{name}.toml").read_text(encoding="utf-8"))
+    return merge(_read(config.pop("base")), config) if "base" in config else config
 
 
 def merge(settings: Settings, changes: Settings) -> Settings:

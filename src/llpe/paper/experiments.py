@@ -8,21 +8,22 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from llpe.paper.base import STUDIES, settings_of
 from llpe.paper.reasons import legend, reasons
 from llpe.paper.results import (
     BASELINE,
     CELL,
     OURS,
     PUBLISHED,
-    Result,
     average_ranks,
     beside_the_paper,
+    paper_numbers,
     read_results,
     read_table,
     tables,
@@ -32,23 +33,6 @@ from llpe.report.statistics import signed_rank
 from llpe.report.tables import MISSING, Table
 from llpe.storage import replacing
 
-TITLES = {
-    "table-small": "Table 1: the small benchmarks",
-    "table-medium": "Table 2: the medium benchmarks",
-    "table-large": "Table 3: the large benchmarks",
-}
-FIGURES = {
-    "sbm": "Accuracy against homophily, block models",
-    "preferential-attachment": "Accuracy against homophily, preferential attachment",
-    "local-homophily": "Accuracy by local homophily",
-    "order": "Accuracy against the order",
-    "ends": "Accuracy against the number of eigenpairs at each end",
-    "solver-time": "Time of the solvers",
-    "solver-memory": "Memory of the solvers",
-    "intuition": "What eigenvectors and LLPE show",
-    "signs": "How much the arbitrary signs of eigenvectors matter",
-    "presets": "The paper's protocol against the authors' settings",
-}
 STRAGGLING = 25.0  # points below the median of a cell's splits
 PREFACE = """# Experiments
 
@@ -63,14 +47,13 @@ def experiments_page(results: str | Path, *, to: str | Path) -> str:
     """The page as Markdown, with links to the figures relative to the folder of ``to``."""
     folder = Path(results)
     parts = [PREFACE]
-    found = [name for name in TITLES if (folder / f"{name}.csv").is_file()]
-    if found and (folder / "protocol.md").is_file():
+    found = [name for name in STUDIES if (folder / f"{name}.csv").is_file()]
+    if any(name.startswith("table-") for name in found) and (folder / "protocol.md").is_file():
         parts.append((folder / "protocol.md").read_text(encoding="utf-8").strip())
     for name in found:
-        parts += [f"## {TITLES[name]}", *_table_section(folder, name)]
-    for name, title in FIGURES.items():
-        if (folder / f"{name}.md").is_file():
-            parts += [f"## {title}", *_figure_section(folder, name, Path(to).parent)]
+        title = settings_of(name)["title"]
+        table = name.startswith("table-")
+        parts += [f"## {title}", *(_table(folder, name) if table else _figure(folder, name, title, Path(to).parent))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -79,16 +62,16 @@ def summary(results: str | Path) -> str:
     path = Path(results) / "table-small.csv"
     if not path.is_file():
         return "Table 1 is not computed yet: `llpe reproduce table-small`."
-    cells = [cell for cell in sorted(read_results(path), key=_place) if cell.model in ("mlp", "sage")]
+    cells = read_results(path).query("model in ('mlp', 'sage')")
     splits = read_table(path.with_name("table-small-splits.csv")).query("model == 'mlp'")
-    shown = tables([cell for cell in cells if cell.model == "mlp"])
-    return "\n\n".join([*(table.markdown() for table in shown), *rank_sentences(cells), *stragglers(splits)])
+    (shown,) = tables(cells.query("model == 'mlp'"))
+    return "\n\n".join([shown.markdown(), *rank_sentences(cells), *stragglers(splits)])
 
 
-def _table_section(folder: Path, name: str) -> Iterator[str]:
-    results = sorted(read_results(folder / f"{name}.csv"), key=_place)
+def _table(folder: Path, name: str) -> Iterator[str]:
+    results = read_results(folder / f"{name}.csv")
     splits, searches = (read_table(folder / f"{name}-{part}.csv") for part in ("splits", "search"))
-    yield f"`{results[0].command}`"
+    yield f"`{results['command'][0]}`"
     for table in tables(results):
         yield table.markdown()
     yield from rank_sentences(results)
@@ -98,19 +81,19 @@ def _table_section(folder: Path, name: str) -> Iterator[str]:
     yield _searches(searches).markdown()
 
 
-def _figure_section(folder: Path, name: str, home: Path) -> Iterator[str]:
+def _figure(folder: Path, name: str, title: str, home: Path) -> Iterator[str]:
     yield f"`{read_table(folder / f'{name}.csv')['command'][0]}`"
     for picture in sorted([*folder.glob(f"{name}.png"), *folder.glob(f"{name}-*.png")]):
-        yield f"![{FIGURES[name]}]({os.path.relpath(picture, home)})"
+        yield f"![{title}]({os.path.relpath(picture, home)})"
     yield (folder / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-def _beside_the_paper(results: Sequence[Result], searches: pd.DataFrame) -> Iterator[str]:
+def _beside_the_paper(results: pd.DataFrame, searches: pd.DataFrame) -> Iterator[str]:
     chosen = {key: json.loads(choice) for key, choice in searches.set_index(CELL)["choice"].items()}
     used: set[str] = set()
 
-    def why(result: Result) -> str:
-        letters = reasons(result, chosen[result.cell])
+    def why(row: Any) -> str:
+        letters = reasons(row, chosen[row.dataset, row.model, row.encoding])
         used.update(letters)
         return " ".join(letters)
 
@@ -121,24 +104,16 @@ def _beside_the_paper(results: Sequence[Result], searches: pd.DataFrame) -> Iter
         yield legend(used)
 
 
-def _place(result: Result) -> tuple[int, int, int]:
-    order = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "san", "signnet", "rwse", *OURS)
-    models = ("mlp", "sage", "gt")
-    datasets = ("texas", "cornell", "cora-ml", "cora", "photo")
-    at = datasets.index(result.dataset) if result.dataset in datasets else len(datasets)
-    return models.index(result.model), at, order.index(result.encoding)
-
-
-def rank_sentences(results: Sequence[Result]) -> Iterator[str]:
+def rank_sentences(results: pd.DataFrame) -> Iterator[str]:
     """Average rank among the paper's encodings, once with LLPE as published and once with ours."""
+    means = results.pivot(index=["dataset", "model"], columns="encoding", values="mean")
+    rivals = set(paper_numbers().index.get_level_values("encoding")) - set(OURS)
     for mine, words in ((PUBLISHED, "LLPE as published"), ("llpe", "LLPE with our scaling")):
-        blocks = {(r.dataset, r.model) for r in results if r.encoding == mine}
-        there = [result for result in results if (result.dataset, result.model) in blocks]
-        counts = Counter(result.encoding for result in there)
-        others = [name for name, count in counts.items() if name not in OURS and count == len(blocks)]
-        places = average_ranks(there, [*others, mine])
-        if not places:
+        there = means[means[mine].notna()].dropna(axis="columns") if mine in means else means[:0]
+        if there.empty:
             continue
+        others = [name for name in results["encoding"].unique() if name in there and name in rivals]
+        places = average_ranks(results, [*others, mine])
         best = [name for name in places if places[name] == min(places.values())]
         listed = ", ".join(f"{name} {place:.2f}" for name, place in sorted(places.items(), key=lambda item: item[1]))
         if best == [mine]:
@@ -149,7 +124,7 @@ def rank_sentences(results: Sequence[Result]) -> Iterator[str]:
             verdict = f"is **not** the best ({' and '.join(best)} {'is' if len(best) == 1 else 'are'})"
         yield (
             f"Average rank over data sets and models, {words} among the paper's encodings that all of the "
-            f"{len(blocks)} blocks have: {listed}. {words} {verdict}."
+            f"{len(there)} blocks have: {listed}. {words} {verdict}."
         )
 
 
@@ -165,17 +140,15 @@ def stragglers(splits: pd.DataFrame) -> Iterator[str]:
         yield f"Splits that ended far below the others, which the protocol does not repeat: {'; '.join(listed)}."
 
 
-def _paired(results: Sequence[Result], splits: pd.DataFrame) -> Table:
+def _paired(results: pd.DataFrame, splits: pd.DataFrame) -> Table:
     """Each form of LLPE against no encoding and against the baseline, split by split."""
     test = splits.pivot(index=CELL, columns="split", values="test")
     rows = []
-    for result in results:
-        if result.encoding not in OURS:
-            continue
-        row = [", ".join(result.cell)]
+    for cell in results[results["encoding"].isin(OURS)][CELL].itertuples(index=False, name=None):
+        row = [", ".join(cell)]
         for other in ("none", BASELINE):
-            rival = (result.dataset, result.model, other)
-            row += _against(test.loc[result.cell] - test.loc[rival]) if rival in test.index else [MISSING, MISSING]
+            rival = (*cell[:2], other)
+            row += _against(test.loc[cell] - test.loc[rival]) if rival in test.index else [MISSING, MISSING]
         rows.append(row)
     header = ["cell", "gain over none", "p", f"gain over {BASELINE}", "p"]
     remark = (

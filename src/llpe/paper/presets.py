@@ -6,19 +6,19 @@ paper's table, over the same splits; the searches of the paper's protocol are th
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from llpe.data import NodeDataset
-from llpe.lab import SearchConfig, search
+import pandas as pd
+
 from llpe.paper import tables
-from llpe.paper.base import Context, Settings, merge
-from llpe.paper.published import Cell, paper_numbers
+from llpe.paper.base import Context, Settings, settings_of
+from llpe.paper.results import CELL, MISSING, number, paper_numbers
+from llpe.paper.tables import Cell
 from llpe.report.statistics import signed_rank
 from llpe.report.tables import Table
-from llpe.runs import RunFolder
+
+PRESETS = ("paper", "authors")
 
 
 def run(name: str, settings: Settings, context: Context) -> list[Path]:
@@ -27,39 +27,29 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     cells = [
         Cell(graph, model, each) for graph in data for model in settings["models"] for each in settings["encodings"]
     ]
+    table = settings_of("table-small", context.budget) | {"config": settings.get("config", {})}
     rows: list[dict[str, Any]] = []
     for cell in context.track(cells, "Presets", str):
-        for preset in ("paper", "authors"):
-            rows += _searched(cell, data[cell.dataset], preset, settings.get("config", {}), context)
-    return context.write(name, rows, [_grid(rows)], {})
+        dataset = data[cell.dataset]
+        plan, splits = tables.plan_of(table, dataset.num_nodes, cell)
+        theirs = {"method": plan.method, "trials": plan.trials, "preset": "authors"}
+        authors = table | {"plan": [], "search": theirs, "splits": splits}
+        for preset, each in zip(PRESETS, (table, authors), strict=True):
+            found = tables.compute(cell, dataset, each, context).splits
+            rows += found.assign(preset=preset)[[*CELL, "preset", "split", "val", "test"]].to_dict("records")
+    return context.write(name, rows, [grid(pd.DataFrame(rows))], {})
 
 
-def _searched(
-    cell: Cell, dataset: NodeDataset, preset: str, changes: Settings, context: Context
-) -> Iterator[dict[str, Any]]:
-    """The splits of the setting that was best on validation."""
-    plan, splits = tables.plan_of(context.budget, dataset.num_nodes, cell)
-    if preset != "paper":
-        plan = SearchConfig(method=plan.method, trials=plan.trials, preset="authors")
-    raw = merge(tables.config_of(cell, splits), changes)
-    found = search(dataset, raw, plan, root=context.runs, workers=context.workers)
-    for report in RunFolder.read(found.run).reports:
-        scores = {part: round(100 * report[part], 4) for part in ("val", "test")}
-        yield vars(cell) | {"preset": preset, "split": report["split"]} | scores
-
-
-def _grid(rows: list[dict[str, Any]]) -> Table:
-    scores: dict[Cell, dict[str, list[float]]] = {}
-    for row in rows:
-        cell = Cell(row["dataset"], row["model"], row["encoding"])
-        scores.setdefault(cell, {}).setdefault(row["preset"], []).append(row["test"])
-    paper, lines = paper_numbers(), []
-    for cell, by_preset in scores.items():
-        texts = [f"{statistics.fmean(each):.2f} ± {statistics.stdev(each):.2f}" for each in by_preset.values()]
-        gains = [theirs - stated for stated, theirs in zip(*by_preset.values(), strict=True)]
-        published = paper.get(Cell(cell.dataset, cell.model, "llpe"))
-        known = "–" if published is None else f"{published[0]:.2f} ± {published[1]:.2f}"
-        lines.append([str(cell), *texts, f"{statistics.fmean(gains):+.2f}", f"{signed_rank(gains):.3f}", known])
+def grid(rows: pd.DataFrame) -> Table:
+    """The table of both presets, from the rows of the CSV file."""
+    lines = []
+    for key, part in rows.groupby(CELL, sort=False):
+        tests = [part["test"][part["preset"] == preset].to_numpy() for preset in PRESETS]
+        gains = tests[1] - tests[0]
+        published = paper_numbers().reindex([(*key[:2], "llpe")])
+        known = MISSING if published["mean"].isna().all() else number(*published.iloc[0])
+        texts = [number(each.mean(), each.std(ddof=1)) for each in tests]
+        lines.append([", ".join(key), *texts, f"{gains.mean():+.2f}", f"{signed_rank(gains):.3f}", known])
     header = ["cell", "paper's protocol", "authors' settings", "gain", "p", "published"]
     remark = "p: Wilcoxon's signed-rank test over the splits, two-sided, not corrected for the number of tests."
     return Table("LLPE searched in two spaces: test accuracy in %", header, lines, [remark])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from string import ascii_lowercase
-
-from llpe.paper.results import Result
+from typing import Any
 
 Choice = Mapping[str, object]
-Rule = tuple[Callable[[Result, Choice], bool], str]
+Rule = tuple[Callable[[Any, Choice], bool], str]  # of a row of the results and what the search chose
 
 RULES: tuple[Rule, ...] = (
     (
@@ -41,7 +40,7 @@ RULES: tuple[Rule, ...] = (
     ),
     (
         lambda _, chosen: "training.epochs" in chosen,
-        "a step is dear, so that only Adam was searched, and for fewer epochs: see the protocol",
+        "a step takes long, so that fewer settings were searched, and for fewer epochs: see the protocol",
     ),
     (
         lambda r, _: r.trials <= 6,
@@ -49,14 +48,14 @@ RULES: tuple[Rule, ...] = (
     ),
     (
         lambda *_: True,
-        "as everywhere: other splits, a search smaller than the paper's grid, and validation judged in evaluation mode "
+        "as everywhere: other splits, a search smaller than the paper's grid, and validation scored in evaluation mode "
         "by the metric, not by the loss with dropout on",
     ),
 )
 LETTERS = dict(zip(ascii_lowercase, RULES, strict=False))
 
 
-def reasons(result: Result, chosen: Choice) -> list[str]:
+def reasons(result: Any, chosen: Choice) -> list[str]:
     """The letters of all that applies to a cell and the settings chosen for it, the most particular first."""
     return [letter for letter, (applies, _) in LETTERS.items() if applies(result, chosen)]
 

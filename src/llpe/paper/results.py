@@ -1,14 +1,16 @@
-"""A published table: one CSV line for each cell, our number and the paper's, and its Markdown and LaTeX.
+"""A published table: a frame with one row for each cell, our number and the paper's; its Markdown and LaTeX.
 
 Scores are in percent here, as tables print them. ``wins`` counts the splits on which an encoding is above ``lpe-fk``;
 ``rank`` is its place among all encodings with the same data set and model, 1 is best, ties share the mean.
+``paper_mean`` and ``paper_std`` are empty where the paper has no such cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -18,154 +20,121 @@ BASELINE = "lpe-fk"
 PUBLISHED = "llpe-minmax"
 OURS = ("llpe", "llpe-ends", PUBLISHED, "llpe-probes")
 CELL = ["dataset", "model", "encoding"]
+COLUMNS = [*CELL, "metric", "mean", "std", "splits", "wins", "rank", "paper_mean", "paper_std", "trials", "command"]
+AS_PUBLISHED = {PUBLISHED: "llpe", "llpe-ends": "llpe"}  # rows that stand for the paper's LLPE
 
 
-@dataclass(frozen=True)
-class Result:
-    """One cell. ``paper_mean`` and ``paper_std`` are None where the paper has no such cell."""
-
-    dataset: str
-    model: str
-    encoding: str
-    metric: str
-    mean: float
-    std: float | None
-    splits: int
-    wins: int | None
-    rank: float
-    paper_mean: float | None
-    paper_std: float | None
-    trials: int
-    command: str
-
-    @property
-    def cell(self) -> tuple[str, str, str]:
-        return self.dataset, self.model, self.encoding
-
-
-COLUMNS = [field.name for field in fields(Result)]
-
-
-def read_table(path: Path, **options: object) -> pd.DataFrame:
+def read_table(path: Any) -> pd.DataFrame:
     """A CSV file; only an empty field is no value."""
-    return pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
+    return pd.read_csv(path, keep_default_na=False, na_values=[""])
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file by the names of its columns, as texts."""
-    return read_table(path, dtype=str).fillna("").to_dict("records")
-
-
-def read_results(path: str | Path) -> list[Result]:
+def read_results(path: str | Path) -> pd.DataFrame:
     """The cells of a CSV file."""
-    found = read_table(Path(path))
+    found = read_table(path)
     if not set(COLUMNS) <= set(found):
         raise ValueError(
             f"{path}: must have the columns {', '.join(COLUMNS)}, got {', '.join(found)}. "
             "Give a file that `llpe reproduce table-small` wrote."
         )
-    found = found[COLUMNS].astype({"mean": float, "rank": float, "wins": "Int64"}).astype(object)
-    return [Result(**row) for row in found.where(found.notna(), None).to_dict("records")]
+    return found[COLUMNS].astype({"mean": float, "std": float, "rank": float, "wins": "Int64"})
 
 
-def as_csv(results: Sequence[Result]) -> str:
-    """All cells, one line each."""
-    frame = pd.DataFrame(results, columns=COLUMNS).astype({"wins": "Int64"})
-    return frame.to_csv(index=False, lineterminator="\n")
+def score(splits: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
+    """The numbers of each cell of ``searches``, from the test scores of its splits; all columns but the command."""
+    by_split = splits.pivot(index=CELL, columns="split", values="test")
+    out = searches.set_index(CELL)[["metric", "trials"]]
+    of = by_split.loc[out.index]
+    out = out.assign(mean=of.mean(axis=1).round(2), std=of.std(axis=1).round(2), splits=of.count(axis=1))  # as printed
+    out["rank"] = out.groupby(["dataset", "model"])["mean"].rank(ascending=False)
+    rival = by_split.reindex(pd.MultiIndex.from_tuples([(*block, BASELINE) for *block, _ in of.index]))
+    won = pd.Series((of.to_numpy() > rival.to_numpy()).sum(axis=1), out.index, dtype="Int64")
+    out["wins"] = won.mask(rival.isna().all(axis=1).to_numpy() | (of.index.get_level_values(2) == BASELINE))
+    out = out.reset_index()
+    paper = paper_numbers().reindex(pd.MultiIndex.from_frame(out[CELL].replace({"encoding": AS_PUBLISHED})))
+    return out.assign(paper_mean=paper["mean"].to_numpy(), paper_std=paper["std"].to_numpy())[COLUMNS[:-1]]
 
 
-def wins(mine: Mapping[int, float], baseline: Mapping[int, float]) -> int:
-    """On how many of the splits that both have ``mine`` is above ``baseline``."""
-    return sum(mine[split] > baseline[split] for split in mine.keys() & baseline.keys())
+def paper_numbers() -> pd.DataFrame:
+    """The paper's mean and standard deviation for each of its cells.
 
-
-def ranks(means: Mapping[str, float]) -> dict[str, float]:
-    """
     Example:
-        >>> ranks({"a": 80.0, "b": 90.0, "c": 80.0})
-        {'a': 2.5, 'b': 1.0, 'c': 2.5}
+        >>> paper_numbers().loc["texas", "mlp", "llpe"].tolist()
+        [84.82, 6.05]
     """
-    return pd.Series(means).rank(ascending=False).to_dict()
+    with files("llpe.paper").joinpath("paper.csv").open(encoding="utf-8") as file:
+        return read_table(file).set_index(CELL)[["mean", "std"]]
 
 
-def average_ranks(results: Sequence[Result], encodings: Sequence[str]) -> dict[str, float]:
+def average_ranks(results: pd.DataFrame, encodings: Sequence[str]) -> dict[str, float]:
     """The mean rank of each of ``encodings`` among them, over the data sets and models that have them all."""
-    means = pd.DataFrame(results, columns=COLUMNS).pivot(index=["dataset", "model"], columns="encoding", values="mean")
+    means = results.pivot(index=["dataset", "model"], columns="encoding", values="mean")
     whole = means.reindex(columns=encodings).dropna()
     return {} if whole.empty else whole.rank(axis="columns", ascending=False).mean().to_dict()
 
 
-def tables(results: Sequence[Result]) -> list[Table]:
+def tables(results: pd.DataFrame) -> list[Table]:
     """For each model: encodings by data sets, wins over ``lpe-fk``, the average rank, and the best of whole columns."""
-    return [_table(model, [r for r in results if r.model == model]) for model in _names(results, "model")]
+    return [_table(model, part) for model, part in results.groupby("model", sort=False)]
 
 
-def _table(model: str, results: Sequence[Result]) -> Table:
-    datasets, encodings = _names(results, "dataset"), _names(results, "encoding")
-    found = {(result.encoding, result.dataset): result for result in results}
-    whole = [name for name in datasets if all((encoding, name) in found for encoding in encodings)]
-    best = {name: max(result.mean for result in results if result.dataset == name) for name in whole}
+def _table(model: str, results: pd.DataFrame) -> Table:
+    datasets, encodings = results["dataset"].unique(), results["encoding"].unique()
+    counts = results.groupby("dataset").size()
+    whole = [name for name in datasets if counts[name] == len(encodings)]
+    best = results.groupby("dataset")["mean"].max().loc[whole]
     place = average_ranks(results, encodings)
-    rows = []
-    for encoding in encodings:
-        cells = [_cell(found.get((encoding, name)), best.get(name)) for name in datasets]
-        rows.append([encoding, *cells, f"{place[encoding]:.1f}" if place else MISSING])
-    metric = {result.dataset: result.metric for result in results}
+    found = {(row.encoding, row.dataset): _cell(row, best.get(row.dataset)) for row in results.itertuples()}
+    rows = [
+        [name, *(found.get((name, at), MISSING) for at in datasets), f"{place[name]:.1f}" if place else MISSING]
+        for name in encodings
+    ]
+    metric = results.set_index("dataset")["metric"].groupby(level=0).first()
     header = [name if metric[name] == "accuracy" else f"{name} ({metric[name]})" for name in datasets]
-    counts = sorted({result.splits for result in results})
-    remark = f"Over {' or '.join(map(str, counts))} splits. In brackets: on how many of them above {BASELINE}."
+    splits = " or ".join(map(str, sorted(results["splits"].unique())))
+    remark = f"Over {splits} splits. In brackets: on how many of them above {BASELINE}."
     if len(whole) < len(datasets):
         remark += " –: not computed; best and rank are those of complete columns."
     return Table(f"{model}: test score in %, mean ± standard deviation", ["encoding", *header, "rank"], rows, [remark])
 
 
-def _cell(result: Result | None, best: float | None) -> str:
-    if result is None:
-        return MISSING
-    text = _number(result.mean, result.std)
-    text = f"**{text}**" if result.mean == best else text
-    return text if result.wins is None or result.encoding not in OURS else f"{text} ({result.wins}/{result.splits})"
+def _cell(row: Any, best: float | None) -> str:
+    text = number(row.mean, row.std)
+    text = f"**{text}**" if row.mean == best else text
+    return text if pd.isna(row.wins) or row.encoding not in OURS else f"{text} ({row.wins}/{row.splits})"
 
 
-def beside_the_paper(results: Sequence[Result], why: Callable[[Result], str] | None = None) -> list[Table]:
+def beside_the_paper(results: pd.DataFrame, why: Callable[[Any], str] | None = None) -> list[Table]:
     """For each model: ours and the paper's, cell by cell, with the difference in joint standard errors.
 
     ``why`` explains a difference of more than one of these, in a column of its own.
     """
     header = ["cell", "ours", "paper", "difference", "in joint standard errors", *(["why"] if why else [])]
     out = []
-    for model in _names(results, "model"):
+    for model, part in results.dropna(subset="paper_mean").groupby("model", sort=False):
         rows = []
-        for result in results:
-            if result.model != model or result.paper_mean is None:
-                continue
-            far = distance(result)
-            row = [
-                f"{result.dataset}, {result.encoding}",
-                _number(result.mean, result.std),
-                _number(result.paper_mean, result.paper_std),
-                f"{result.mean - result.paper_mean:+.1f}",
-                MISSING if far is None else f"{far:+.1f}",
-            ]
-            if why is not None:
-                row.append(why(result) if far is not None and abs(far) > 1 else "")
-            rows.append(row)
-        if rows:
-            out.append(Table(f"{model}: ours beside the paper's", header, rows))
+        for row in part.itertuples():
+            far = distance(row)
+            rows.append(
+                [
+                    f"{row.dataset}, {row.encoding}",
+                    number(row.mean, row.std),
+                    number(row.paper_mean, row.paper_std),
+                    f"{row.mean - row.paper_mean:+.1f}",
+                    MISSING if far is None else f"{far:+.1f}",
+                    *([] if why is None else [why(row) if far is not None and abs(far) > 1 else ""]),
+                ]
+            )
+        out.append(Table(f"{model}: ours beside the paper's", header, rows))
     return out
 
 
-def distance(result: Result) -> float | None:
-    """(ours − the paper's) / √(std²/splits + paper_std²/10)."""
-    if result.paper_mean is None or result.paper_std is None or result.std is None:
-        return None
-    joint = (result.std**2 / result.splits + result.paper_std**2 / 10) ** 0.5
-    return (result.mean - result.paper_mean) / joint if joint else None
+def distance(row: Any) -> float | None:
+    """(ours − the paper's) / √(std²/splits + paper_std²/10); None where one of these is not known."""
+    joint = (row.std**2 / row.splits + row.paper_std**2 / 10) ** 0.5
+    return (row.mean - row.paper_mean) / joint if joint > 0 else None
 
 
-def _names(results: Sequence[Result], key: str) -> list[str]:
-    return list(dict.fromkeys(getattr(result, key) for result in results))
-
-
-def _number(mean: float, std: float | None) -> str:
-    return f"{mean:.2f}" + ("" if std is None else f" ± {std:.2f}")
+def number(mean: float, std: float) -> str:
+    """Two digits, as in the paper."""
+    return f"{mean:.2f}" + ("" if pd.isna(std) else f" ± {std:.2f}")

@@ -3,7 +3,8 @@
 Every encoding is trained for every value of the option on every graph. The option is in the name of a graph, as ``{}``,
 or else it is one of the encoding. Settings:
 
-    graphs                       of each: names, of which the first whose files are there is taken; title, classes
+    graphs                       of each: names, of which the first whose files are there is taken; title, classes; and
+                                 a model, training, splits or values of its own
     option, values, symbol       what varies, and its letter
     encodings, model, training, splits   the config of a run
     baseline                     an encoding without the option: one run, drawn as a level line
@@ -18,16 +19,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llpe.data import NodeDataset
-from llpe.paper.base import Context, Settings, config_of, remarks_of
+from llpe.paper.base import Context, Settings, config_of, merge, remarks_of
 from llpe.report.figures import plain_log_ticks
 from llpe.report.plots import Point, line_plot
 from llpe.report.tables import Table, percent
-from llpe.runs import RunFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Row = dict[str, Any]
+OWN = ("model", "training", "splits", "values")  # settings that a graph may have of its own
 
 
 def run(name: str, settings: Settings, context: Context) -> list[Path]:
@@ -40,23 +41,40 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     if settings["option"] == "k":
         dataset = load(*settings["graphs"][0]["names"])
         settings = settings | {"values": _possible(settings["values"], dataset, context)}
-    lines = [(value, encoding) for value in settings["values"] for encoding in settings["encodings"]]
-    if "baseline" in settings:
-        lines = [("", settings["baseline"]["name"]), *lines]
-    cells = [(graph, *line) for graph in settings["graphs"] for line in lines]
+    points = [(own, value, encoding) for own in parts(settings) for value, encoding in _lines(own)]
 
-    def describe(cell: tuple[Settings, Any, str]) -> str:
-        graph, value, encoding = cell
-        known = (graph.get("title"), encoding, value != "" and f"{settings['symbol']} = {value}")
-        return ", ".join(each for each in known if each)
+    def describe(point: tuple[Settings, Any, str]) -> str:
+        own, value, encoding = point
+        return ", ".join(filter(None, (own["title"], encoding, value != "" and f"{own['symbol']} = {value}")))
 
     rows = []
-    for graph, value, encoding in context.track(cells, settings["title"], describe):
-        dataset = load(*(each.format(value) for each in graph["names"]))
-        trained = context.train(dataset, config_of(settings, dataset.name, _encoding(settings, value, encoding)))
-        rows.append(_row(settings, graph.get("title", dataset.name), value, encoding, trained))
-    grids = [_grid(settings, graph, rows) for graph in dict.fromkeys(row["graph"] for row in rows)]
-    return context.write(name, rows, grids, {name: _figure(settings, rows)})
+    for own, value, encoding in context.track(points, settings["title"], describe):
+        dataset = load(*(each.format(value) for each in own["names"]))
+        trained = context.train(dataset, config_of(own, dataset.name, _encoding(own, value, encoding)))
+        names = {"graph": own["title"] or dataset.name, "model": own["model"]["name"], "encoding": encoding}
+        scores = {
+            "mean": trained.mean,
+            "std": trained.std,
+            "splits": len(trained.scores),
+            "failed": len(trained.failed),
+        }
+        names |= {own["option"]: value}
+        rows.append({column: names[column] for column in own["columns"]} | scores)
+    return context.write(name, rows, grids(settings, rows), {name: _figure(settings, rows)})
+
+
+def parts(settings: Settings) -> list[Settings]:
+    """The settings of each graph."""
+    out = []
+    for graph in settings["graphs"]:
+        own = merge(settings, {key: graph[key] for key in OWN if key in graph})
+        out.append(own | {"title": graph.get("title", ""), "names": graph["names"]})
+    return out
+
+
+def _lines(own: Settings) -> list[tuple[Any, str]]:
+    baseline = [("", own["baseline"]["name"])] if "baseline" in own else []
+    return baseline + [(value, encoding) for value in own["values"] for encoding in own["encodings"]]
 
 
 def _possible(counts: Sequence[int], dataset: NodeDataset, context: Context) -> list[int]:
@@ -67,36 +85,41 @@ def _possible(counts: Sequence[int], dataset: NodeDataset, context: Context) -> 
     return [k for k in counts if 2 * k <= dataset.num_nodes]
 
 
-def _encoding(settings: Settings, value: Any, name: str) -> Settings:
+def _encoding(own: Settings, value: Any, name: str) -> Settings:
     """The encoding of a run with its option; homophily is one of the graph."""
     if value == "":
-        return dict(settings["baseline"])
-    own = {} if settings["option"] == "homophily" else {settings["option"]: value}
-    return settings["encodings"][name] | own
+        return dict(own["baseline"])
+    return own["encodings"][name] | ({} if own["option"] == "homophily" else {own["option"]: value})
 
 
-def _row(settings: Settings, graph: str, value: Any, encoding: str, run: RunFolder) -> Row:
-    names = {"graph": graph, "model": settings["model"]["name"], "encoding": encoding, settings["option"]: value}
-    scores = {"mean": run.mean, "std": run.std, "splits": len(run.scores), "failed": len(run.failed)}
-    return {column: names[column] for column in settings["columns"]} | scores
-
-
-def _grid(settings: Settings, graph: str, rows: Sequence[Row]) -> Table:
-    values, mine, remarks = settings["values"], [row for row in rows if row["graph"] == graph], remarks_of(settings)
-    texts = {(row["encoding"], row[settings["option"]]): percent(row["mean"], row["std"]) for row in mine}
-    if "baseline" in settings:
-        remarks = [f"Without an encoding: {texts[settings['baseline']['name'], '']}.", *remarks]
-    if failed := sum(row["failed"] for row in mine):
-        remarks.append(f"{failed} splits failed and enter no mean.")
-    heading = settings["heading"].format(graph=graph, model=settings["model"]["name"].upper())
-    title = f"{heading}, test accuracy in %, mean ± standard deviation over {settings['splits']} splits"
-    header = ["encoding", *(f"{settings['symbol']} = {value:g}" for value in values)]
-    return Table(title, header, [[e, *(texts[e, value] for value in values)] for e in settings["encodings"]], remarks)
+def grids(settings: Settings, rows: Sequence[Row]) -> list[Table]:
+    """A table for each graph, from the rows of the CSV file."""
+    out = []
+    for own in parts(settings):
+        mine = [row for row in rows if row["model"] == own["model"]["name"] and own["title"] in ("", row["graph"])]
+        texts = {(row["encoding"], row[own["option"]]): percent(row["mean"], row["std"]) for row in mine}
+        remarks = remarks_of(settings)
+        if "baseline" in own:
+            remarks = [f"Without an encoding: {texts[own['baseline']['name'], '']}.", *remarks]
+        if failed := sum(row["failed"] for row in mine):
+            remarks.append(f"{failed} splits failed and enter no mean.")
+        heading = own["heading"].format(graph=mine[0]["graph"], model=own["model"]["name"].upper())
+        title = f"{heading}, test accuracy in %, mean ± standard deviation over {own['splits']} splits"
+        header = ["encoding", *(f"{own['symbol']} = {value:g}" for value in own["values"])]
+        lines = [[name, *(texts[name, value] for value in own["values"])] for name in own["encodings"]]
+        out.append(Table(title, header, lines, remarks))
+    return out
 
 
 def _figure(settings: Settings, rows: Sequence[Row]) -> Figure:
     """A line for each encoding, a level one for the baseline; with ``classes``, panels and what guessing gives."""
-    chance = {graph["title"]: 100 / graph["classes"] for graph in settings["graphs"] if "classes" in graph}
+    models = {row["model"] for row in rows}
+    several = len(models) > 1
+    chance = {
+        _panel(graph["title"], own["model"]["name"], several): 100 / graph["classes"]
+        for graph, own in zip(settings["graphs"], parts(settings), strict=True)
+        if "classes" in graph
+    }
     points = []
     for row in rows:
         if row["mean"] is None:
@@ -104,12 +127,12 @@ def _figure(settings: Settings, rows: Sequence[Row]) -> Figure:
         level = row[settings["option"]] == ""
         where = (settings["values"][0], settings["values"][-1]) if level else (row[settings["option"]],)
         error = None if level else 100 * (row["std"] or 0.0)
-        panel = row["graph"] if chance else ""
+        panel = _panel(row["graph"], row["model"], several) if chance else ""
         points += [Point(row["encoding"], x, 100 * row["mean"], error, panel) for x in where]
     figure = line_plot(
         points,
         xlabel=settings["axis"],
-        ylabel=f"test accuracy of {settings['model']['name'].upper()} in %",
+        ylabel="test accuracy in %" if several else f"test accuracy of {models.pop().upper()} in %",
         chance=chance,
         strong=settings["strong"],
         log=settings.get("log", ""),
@@ -118,3 +141,7 @@ def _figure(settings: Settings, rows: Sequence[Row]) -> Figure:
     if "log" in settings:
         plain_log_ticks(figure, settings["values"])
     return figure
+
+
+def _panel(graph: str, model: str, several: bool) -> str:
+    return f"{graph}: {model.upper()}" if several else graph

@@ -1,181 +1,170 @@
-"""Tables 1–3: model × encoding × data set, each cell searched on validation and scored over ten splits.
+"""Tables 1–3: model × encoding × data set, each cell searched on validation and scored over the same splits.
 
-LLPE stands there three times: ``llpe-minmax`` is LLPE as published, ``llpe`` the same formula with eigenvectors of unit
-length and one seeded direction for each eigenspace, ``llpe-probes`` needs no eigenvector at all; on large graphs
-``llpe-ends`` stands for the first two. ``llpe-probes-frozen`` and ``fastrp`` show what probes are worth without
-learning. Within a block (a graph and a model) every encoding has the same number of settings, spread evenly over the
-learning rates and optimisers of the paper's grid.
+Which cells a table has, and how each is searched, is in ``configs/table-*.toml``; what the keys mean, in
+``configs/tables.toml``. Within a block (a graph and a model) every encoding has the same number of settings, spread
+evenly over the learning rates and optimisers of the paper's grid.
 
 Files are written after each cell. Processes that share the folder of runs share the work.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from llpe.data import NodeDataset
-from llpe.lab import Found, SearchConfig, search
-from llpe.lab.search import BusyError
-from llpe.paper.base import Context, Study
-from llpe.paper.published import Cell, Scored, scored, standing, write
+import pandas as pd
 
-ENCODINGS: dict[str, dict[str, Any]] = {
-    "none": {"name": "none"},
-    "lpe-fk": {"name": "lpe-fk", "k": 16},
-    "lpe-flk": {"name": "lpe-flk", "k": 16},
-    "lpe-full": {"name": "lpe-full"},
-    "elastic": {"name": "elastic"},
-    "san": {"name": "san", "k": 16},
-    "signnet": {"name": "signnet", "k": 16},
-    "rwse": {"name": "rwse", "steps": 16},
-    "fastrp": {"name": "fastrp"},
-    "llpe": {"name": "llpe"},
-    "llpe-ends": {"name": "llpe-ends", "k": 128},
-    "llpe-minmax": {"name": "llpe-minmax"},
-    "llpe-probes": {"name": "llpe-probes", "probes": 64, "dim": 128, "order": 16},
-    "llpe-probes-frozen": {"name": "llpe-probes", "probes": 64, "dim": 128, "order": 16, "frozen": True},
-}
+from llpe.data import NodeDataset
+from llpe.lab import SearchConfig, search
+from llpe.lab.search import BusyError
+from llpe.paper.base import Context, Settings, merge, settings_of
+from llpe.paper.results import CELL, beside_the_paper, read_results, read_table, score, tables
+from llpe.runs import RunFolder, read_best
+
 BUSY_SECONDS = 10.0  # before looking again at what another process is computing
-LLPE = ("llpe", "llpe-minmax", "llpe-probes")
-FIXED = ("llpe-probes-frozen", "fastrp")  # what learning adds to probes
-TABLE_1 = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "rwse", *LLPE, *FIXED)
-TABLE_1_GT = ("none", "lpe-fk", "lpe-flk", "lpe-full", "elastic", "san", "signnet", "rwse", *LLPE, *FIXED)
-TABLE_2 = ("none", "lpe-fk", "san", "signnet", "rwse", *LLPE, *FIXED)  # elastic, the paper's other one, takes long
-MEDIUM = ("tolokers", "computers", "amazon-ratings", "cora-full")
-FIRST = ("none", "lpe-fk", *LLPE)  # rows with ten splits wherever there are any
 
 
 @dataclass(frozen=True)
-class Block:
-    """Cells of one data set and model; ``expensive`` ones belong to the budget ``paper`` only."""
+class Cell:
+    """One cell of a table."""
 
     dataset: str
     model: str
-    encodings: tuple[str, ...]
-    expensive: tuple[str, ...] = ()
+    encoding: str
+
+    def __str__(self) -> str:
+        return ", ".join(astuple(self))
 
 
-BLOCKS: dict[str, tuple[Block, ...]] = {
-    "table-small": (
-        *(Block(name, model, TABLE_1) for name in ("texas", "cornell") for model in ("mlp", "sage")),
-        *(Block(name, "gt", TABLE_1_GT) for name in ("texas", "cornell")),
-        *(Block(name, model, TABLE_1) for name in ("cora", "cora-ml", "photo") for model in ("mlp", "sage")),
-        *(Block(name, "gt", TABLE_1_GT) for name in ("cora", "cora-ml")),
-        Block("photo", "gt", (), TABLE_1_GT),
-    ),
-    "table-medium": (
-        *(Block(name, model, TABLE_2, ("elastic",)) for name in MEDIUM for model in ("sage", "mlp")),
-        *(Block(name, "gt", (), (*TABLE_2, "elastic")) for name in MEDIUM),
-    ),
-    "table-large": tuple(
-        Block(name, "sage", ("none", "lpe-fk", "llpe-ends", "llpe-probes")) for name in ("penn94", "questions")
-    ),
-}
-TITLES = {
-    "table-small": "Table 1: the small benchmarks",
-    "table-medium": "Table 2: the medium benchmarks",
-    "table-large": "Table 3: the large benchmarks",
-}
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What is known of a cell: its metric, a row for each split, and a row for its search."""
+
+    metric: str
+    splits: pd.DataFrame
+    search: pd.DataFrame
 
 
-def cells_of(name: str, budget: str) -> list[Cell]:
-    """The cells of a table, cheapest first."""
-    blocks = BLOCKS[name]
-    if budget == "quick":
-        blocks = blocks[: 2 if name == "table-small" else 1]
-    return [
-        Cell(block.dataset, block.model, encoding)
-        for block in blocks
-        for encoding in (*block.encodings, *(block.expensive if budget == "paper" else ()))
-    ]
+def run(name: str, settings: Settings, context: Context) -> list[Path]:
+    """Computes what can be computed here and writes the table's files.
 
-
-def plan_of(budget: str, num_nodes: int, cell: Cell) -> tuple[SearchConfig, int]:
-    """The search and the number of splits of a cell.
-
-    A standard search tries 48 settings below 1000 nodes, 24 below 5000 and 12 above, each pair of learning rate and
-    optimiser equally often. Graph transformers above 1000 nodes, whose step works on n × n numbers, have 8 settings,
-    one layer, the smaller hidden width and at most 1000 epochs, and five splits for the rows that are not the question;
-    ``san``, a transformer over k tokens at every node, is kept small there. Probes above 1000 nodes have at most 256
-    columns.
+    Cells that are in the files already, and were made by the same command, stay until they are computed again: a table
+    whose run folders are on another machine is not lost by going on with it here.
     """
-    if budget == "paper":
-        return SearchConfig(method="grid"), 10
-    if budget == "quick":
-        return SearchConfig(trials=2), 3
-    space: dict[str, list[Any]] = {}
-    if num_nodes < 1000:
-        return SearchConfig(method="stratified", trials=48), 10
-    probes = ENCODINGS[cell.encoding]["name"] == "llpe-probes"
-    if cell.model != "gt":
-        space |= {"probes,dim": [[32, 128], [64, 128], [64, 256]], "order": [16, 32]} if probes else {}
-        space |= {"k": [8, 16], "encoding.dim": [32]} if cell.encoding == "san" else {}
-        space |= {"model.hidden": [64]} if num_nodes >= 5000 else {}
-        return SearchConfig(method="stratified", trials=24 if num_nodes < 5000 else 12, space=space), 10
-    space |= {"model.hidden": [64], "model.layers": [1], "training.epochs": [1000]}
-    space |= {"probes,dim": [[64, 128]], "order": [16, 32]} if probes else {}
-    space |= {"k": [8], "encoding.dim": [32]} if cell.encoding == "san" else {}
-    return SearchConfig(method="stratified", trials=8, space=space), 10 if cell.encoding in FIRST else 5
-
-
-def run_table(name: str, context: Context) -> list[Path]:
-    """Computes what can be computed here and writes the table's files."""
-    cells = cells_of(name, context.budget)
-    left_out = [cell for cell in cells_of(name, "paper") if cell not in cells]
-    if left_out and context.budget != "quick":
-        groups: dict[str, list[str]] = {}
-        for cell in left_out:
-            groups.setdefault(f"{cell.dataset} with {cell.model}", []).append(cell.encoding)
-        listed = "; ".join(f"{where} ({', '.join(encodings)})" for where, encodings in groups.items())
-        context.say(f"left to the budget `paper`, as a step there takes long: {listed}")
-    data: dict[str, NodeDataset | None] = {name: context.load(name) for name in dict.fromkeys(c.dataset for c in cells)}
-    if all(dataset is None for dataset in data.values()):
+    cells = cells_of(settings)
+    if context.budget == "standard":
+        _say_left_out(name, cells, context)
+    data = {each: context.load(each) for each in dict.fromkeys(cell.dataset for cell in cells)}
+    todo = [(cell, dataset) for cell in cells if (dataset := data[cell.dataset]) is not None]
+    if not todo:
         raise ValueError(f"{name} must have a graph, got no benchmark. Fetch one, or give its folder.")
-    done: dict[Cell, Scored] = {}
-    written: list[Path] = []
-    if before := standing(name, context):
+    known = read(name, context)
+    if known:
         context.say(
-            f"{context.out / name}.csv has {len(before)} cells of `{context.command(name)}`; each stays until it "
+            f"{context.out / name}.csv has {len(known)} cells of `{context.command(name)}`; each stays until it "
             "is computed again. For a table of your own give another --output."
         )
-    todo = [cell for cell in cells if data[cell.dataset] is not None]
+    written: list[Path] = []
     while todo:
         busy = []
-        for cell in context.track(todo, name, str):
+        for cell, dataset in context.track(todo, name, lambda each: str(each[0])):
             try:
-                found = _compute(cell, data[cell.dataset], context)
+                known[cell] = compute(cell, dataset, settings, context)
             except BusyError:
-                busy.append(cell)
-                continue
-            if found is not None:
-                done[cell] = scored(cell, found)
-                known = before | done
+                busy.append((cell, dataset))
+            except (RuntimeError, MemoryError) as error:
+                context.say(f"{cell} is left out: {error}")
+            else:
                 written = write(name, {each: known[each] for each in cells if each in known}, context)
         todo = busy
         time.sleep(BUSY_SECONDS if busy else 0)
     return written
 
 
-def config_of(cell: Cell, splits: int) -> dict[str, Any]:
+def cells_of(settings: Settings) -> list[Cell]:
+    """The cells of a table, cheapest first."""
+    return [
+        Cell(dataset, model, encoding)
+        for block in (*settings["blocks"], *settings["expensive"])
+        for dataset in block["datasets"]
+        for model in block["models"]
+        for encoding in settings["rows"][block["rows"]]
+    ]
+
+
+def _say_left_out(name: str, cells: list[Cell], context: Context) -> None:
+    groups: dict[str, list[str]] = {}
+    for cell in cells_of(settings_of(name, "paper")):
+        if cell not in cells:
+            groups.setdefault(f"{cell.dataset} with {cell.model}", []).append(cell.encoding)
+    if groups:
+        listed = "; ".join(f"{where} ({', '.join(encodings)})" for where, encodings in groups.items())
+        context.say(f"left to the budget `paper`, as a step there takes long: {listed}")
+
+
+def compute(cell: Cell, dataset: NodeDataset, settings: Settings, context: Context) -> Scored:
+    """Searches one cell, or goes on with its search, and scores it.
+
+    Raises:
+        BusyError: another process is searching it.
+    """
+    plan, splits = plan_of(settings, dataset.num_nodes, cell)
+    found = search(dataset, config_of(settings, cell, splits), plan, root=context.runs, workers=context.workers)
+    trained = RunFolder.read(found.run)
+    rows = [
+        vars(cell) | {"split": report["split"]} | {part: round(100 * report[part], 4) for part in ("val", "test")}
+        for report in trained.reports
+    ]
+    summary = read_best(found.run.parents[1] / "best.json")
+    counts = {key: summary[key] for key in ("trials", "complete", "pruned", "failed", "space")}
+    choice = {"val": round(100 * found.val, 2), "choice": json.dumps(summary["choice"])}
+    return Scored(trained.metric or "", pd.DataFrame(rows), pd.DataFrame([vars(cell) | counts | choice]))
+
+
+def plan_of(settings: Settings, num_nodes: int, cell: Cell) -> tuple[SearchConfig, int]:
+    """The search and the number of splits of a cell: all entries of ``plan`` that fit it."""
+    out: Settings = {"search": settings["search"], "splits": settings["splits"]}
+    for entry in settings["plan"]:
+        fits = (
+            num_nodes >= entry.get("nodes", 0)
+            and cell.model in entry.get("models", [cell.model])
+            and cell.encoding in entry.get("encodings", [cell.encoding])
+        )
+        out = merge(out, entry) if fits else out
+    return SearchConfig(**out["search"]), out["splits"]
+
+
+def config_of(settings: Settings, cell: Cell, splits: int) -> dict[str, Any]:
     """The config whose settings are searched."""
-    encoding, model = ENCODINGS[cell.encoding], {"name": cell.model}
-    return {"dataset": cell.dataset, "encoding": encoding, "model": model, "splits": {"count": splits}}
+    encoding = settings["encodings"][cell.encoding]
+    raw = {"dataset": cell.dataset, "encoding": encoding, "model": {"name": cell.model}, "splits": {"count": splits}}
+    return merge(raw, settings.get("config", {}))
 
 
-def _compute(cell: Cell, dataset: NodeDataset | None, context: Context) -> Found | None:
-    assert dataset is not None
-    settings, splits = plan_of(context.budget, dataset.num_nodes, cell)
-    try:
-        return search(dataset, config_of(cell, splits), settings, root=context.runs, workers=context.workers)
-    except BusyError:
-        raise
-    except (RuntimeError, MemoryError) as error:
-        context.say(f"{cell} is left out: {error}")
-        return None
+def read(name: str, context: Context) -> dict[Cell, Scored]:
+    """The cells that the same command has written before."""
+    paths = [context.out / f"{name}{part}.csv" for part in ("", "-splits", "-search")]
+    if not all(path.is_file() for path in paths):
+        return {}
+    results = read_results(paths[0])
+    metric = results[results["command"] == context.command(name)].set_index(CELL)["metric"]
+    splits, searches = (dict(list(read_table(path).groupby(CELL))) for path in paths[1:])
+    found = [key for key in metric.index if key in splits and key in searches]
+    return {Cell(*key): Scored(metric[key], splits[key], searches[key]) for key in found}
 
 
-STUDIES = {name: Study(name, title, partial(run_table, name)) for name, title in TITLES.items()}
+def write(name: str, cells: Mapping[Cell, Scored], context: Context) -> list[Path]:
+    """All files of a table: its cells as CSV, Markdown and LaTeX, the scores of every split, and every search."""
+    splits, searches = (pd.concat(getattr(each, part) for each in cells.values()) for part in ("splits", "search"))
+    metrics = [each.metric for each in cells.values()]
+    results = score(splits, searches.assign(metric=metrics)).assign(command=context.command(name))
+    return [
+        context.write_csv(name, results),
+        context.write_csv(f"{name}-splits", splits),
+        context.write_csv(f"{name}-search", searches),
+        *context.write_grids(name, [*tables(results), *beside_the_paper(results)]),
+    ]
