@@ -1,4 +1,4 @@
-"""The packages of the extra ``lab``, and what to say where one of them is missing."""
+"""The packages of the extras, and what to say where one of them is missing."""
 
 from __future__ import annotations
 
@@ -17,15 +17,27 @@ LAB = (  # as in pyproject.toml
     "tomli_w",
     "typer",
 )
+BIG = ("duckdb", "pandas")
 INSTALL = 'pip install "llpe[lab]" (in a checkout: pip install ".[lab]")'
 
 
 def require_lab(what: str) -> None:
     """Refuses ``what``, in one line that says what to install, if a package of the extra ``lab`` is missing."""
-    missing = [name for name in LAB if not _installed(name)]
+    _require(what, "lab", LAB)
+
+
+def require_big(what: str) -> None:
+    """The same for the extra ``big``."""
+    _require(what, "big", BIG)
+
+
+def _require(what: str, extra: str, names: tuple[str, ...]) -> None:
+    missing = [name for name in names if not _installed(name)]
     if missing:
+        install = INSTALL.replace("lab", extra)
         raise ModuleNotFoundError(
-            f"{what} needs the extra `lab`, got no {', '.join(missing)}. Install it with: {INSTALL}", name=missing[0]
+            f"{what} needs the extra `{extra}`, got no {', '.join(missing)}. Install it with: {install}",
+            name=missing[0],
         )
 
 

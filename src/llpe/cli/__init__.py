@@ -16,6 +16,6 @@ except ModuleNotFoundError as error:
 from llpe.cli.app import app, main
 
 # Importing a module registers its commands, in the order in which `llpe --help` lists them.
-from llpe.cli import train, compare, explore, reproduce  # isort: skip
+from llpe.cli import train, compare, explore, large, reproduce  # isort: skip
 
-__all__ = ["app", "compare", "explore", "main", "reproduce", "train"]
+__all__ = ["app", "compare", "explore", "large", "main", "reproduce", "train"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from llpe.cli import console
+from llpe.cli import console, large
 from llpe.cli import options as opt
 from llpe.cli.app import app
 
@@ -107,6 +107,7 @@ def encode(
     run: Annotated[Path | None, typer.Option(metavar="RUN", help="A run folder: write what it has learned.")] = None,
     split: opt.Split = None,
     force: opt.Force = False,
+    memory: opt.Memory = "4GB",
     json: opt.Json = False,
     data_root: opt.DataRoot = None,
 ) -> None:
@@ -115,14 +116,20 @@ def encode(
     Without --run it is the fixed part: the tensors that the small learned part of the encoding acts on. KEY=VALUE sets
     the encoding's options. With --run it is the encoding that the run has learned, [num_nodes, dim].
 
+    A graph that `llpe convert` has written is encoded into a folder, in bounded memory and block by block; if that is
+    stopped, the same command resumes it.
+
     \b
     Examples:
       llpe encode cora -o cora.npz
       llpe encode my-graph.npz -o pe.safetensors --encoding lpe-fk k=32
       llpe encode sbm:n=500 -o pe.pt --encoding llpe-probes --dim 32 probes=16
       llpe encode cora -o learned.npz --run runs/cora/llpe+mlp/1a2b3c4d
+      llpe encode big-graph/ -o features/ --encoding llpe-probes probes=16 --memory 4GB
     """
-    opt.check_file("output", out, (".npz", ".pt", ".safetensors"), replace=force)
+    in_folder = large.is_graph(graph)
+    if not in_folder:
+        opt.check_file("output", out, (".npz", ".pt", ".safetensors"), replace=force)
     options = opt.parse_assignments(settings)
     if run is not None and (options or encoding is not None or dim is not None):
         raise ValueError("`--run` must be given without --encoding, --dim and key=value: a run knows its encoding.")
@@ -130,9 +137,14 @@ def encode(
         raise ValueError(f"`--split` must come with --run, got {split} without. Leave it out.")
     if dim is not None and "dim" in options:
         raise ValueError(f"`dim` must be given once, got --dim {dim} and dim={options['dim']}.")
+    options = options if dim is None else options | {"dim": dim}
+    if in_folder:
+        if run is not None:
+            raise ValueError("`--run` must be left out with a graph in a folder: use `llpe predict`, or the features.")
+        large.encode(graph, out, encoding, options, memory=memory, json=json)
+        return
     from llpe.lab.export import export_encoding
 
-    options = options if dim is None else options | {"dim": dim}
     document = export_encoding(opt.open_graph(graph, data_root), out, encoding, options, run=run, split=split)
     if json:
         console.write_json(document)

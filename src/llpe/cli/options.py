@@ -31,6 +31,7 @@ Workers = Annotated[int | None, typer.Option(help="Splits trained at once; defau
 DataRoot = Annotated[Path | None, typer.Option("--data-root", metavar="DIR", help=ROOT)]
 File = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
+Memory = Annotated[str, typer.Option(metavar="SIZE", help="Memory to use at most, for a graph in a folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 PAGES = (".html", ".htm")
@@ -74,6 +75,20 @@ def parse_value(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
+
+
+def parse_size(text: str) -> int:
+    """A number of bytes; 1 GB = 10⁹ bytes.
+
+    Example:
+        >>> [parse_size(text) for text in ("4GB", "1.5 gb", "800MB", "2e9")]
+        [4000000000, 1500000000, 800000000, 2000000000]
+    """
+    found = re.fullmatch(r"([\d.]+(?:e\d+)?) *([KMGT]?)B?", text.strip(), flags=re.IGNORECASE)
+    try:
+        return int(float(found[1]) * 1000 ** " KMGT".index(found[2].upper() or " "))  # type: ignore[index]
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"`memory` must be a size such as 4GB or 800MB, got {text!r}.") from None
 
 
 def check_choice(name: str, value: str, choices: Iterable[str]) -> None:

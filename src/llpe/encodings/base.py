@@ -31,6 +31,7 @@ from torch_geometric.data import Batch, Data
 
 from llpe.cache import Cache, Result, fetch
 from llpe.checks import check_choice, check_count, check_seed
+from llpe.features import Features
 from llpe.graph import Graph
 from llpe.inputs import GraphLike, as_data
 
@@ -167,6 +168,8 @@ class Encoding(nn.Module, ABC):
         name = self.attribute(part)
         if name not in data:
             self._prepare_late(data, name)
+        if isinstance(data[name], Features):  # in a folder: the rows of this sample are read here and now
+            data[name] = data[name][data.n_id].to(data.n_id.device, self._dtype(data))
         tensor = data[name]
         rows = None if part in self.graph_parts else _rows(data)
         if rows is not None and tensor.size(0) != rows:

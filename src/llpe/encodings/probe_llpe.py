@@ -9,16 +9,23 @@ between rows mean: :mod:`llpe.probes`.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, final
 
+import numpy as np
+import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from llpe import chebyshev
 from llpe.cache import Cache
 from llpe.chebyshev import count_signals
+from llpe.checks import refusal
 from llpe.encodings.base import check_count
 from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start, penalty_parts
+from llpe.features import Features
 from llpe.graph import Graph
 from llpe.probes import probe_features
 
@@ -102,8 +109,35 @@ class ProbeLLPE(FilteredEncoding):
     def fixed_arguments(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("order", "probes", "rows", "seed")} | {"levels": LEVELS}
 
+    def probe_arguments(self) -> dict[str, Any]:
+        """What :func:`~llpe.probes.probe_features` and :func:`~llpe.out_of_core.encode_folder` are called with."""
+        return {"order": self.order, "probes": self.probes, "centred": self.rows == "unit", "seed": self.seed}
+
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
-        centred = self.rows == "unit"
-        basis, moments = probe_features(graph, order=self.order, probes=self.probes, centred=centred, seed=self.seed)
+        basis, moments = probe_features(graph, **self.probe_arguments())
+        return {"basis": basis, **self._penalty_parts(moments, graph.num_nodes)}
+
+    def _penalty_parts(self, moments: np.ndarray, num_nodes: int) -> dict[str, Tensor]:
         values, share = chebyshev.density(moments, LEVELS)
-        return {"basis": basis, **penalty_parts(values, graph.num_nodes * share, self.order, graph.num_nodes)}
+        return penalty_parts(values, num_nodes * share, self.order, num_nodes)
+
+    def prepare_from(self, features: Features | str | Path, data: Data) -> Data:
+        """A shallow copy of ``data`` with the fixed part from a folder that ``llpe encode`` has written.
+
+        Its rows are read when they are needed: those of ``n_id``, the numbers of nodes that PyG's loaders give to a
+        sample; here it is set to all nodes. So the features may be larger than memory.
+        """
+        features = features if isinstance(features, Features) else Features.open(features)
+        wanted = self.probe_arguments() | {"num_nodes": data.num_nodes}
+        found = features.arguments | {"num_nodes": features.num_nodes}
+        if found != wanted:
+            differ = ", ".join(f"{name}={found[name]!r}" for name in wanted if found[name] != wanted[name])
+            instead = "Encode the graph again, or take the arguments that the features have."
+            raise refusal("features", f"be those of {self!r} and of the graph", differ, instead)
+        out = copy.copy(data)
+        parts = {"basis": features, **self._penalty_parts(features.moments, features.num_nodes)}
+        for part in filter(self.uses, parts):
+            tensor = parts[part]
+            out[self.attribute(part)] = tensor.to(self._dtype(data)) if isinstance(tensor, Tensor) else tensor
+        out.n_id = torch.arange(features.num_nodes)
+        return out

@@ -42,7 +42,7 @@ def export_encoding(
         split: which split of the run; default the best on validation.
     """
     encoding = (
-        _untrained(name or EncodingConfig().name, options or {}) if run is None else load_encoding(run, split=split)
+        untrained(name or EncodingConfig().name, options or {}) if run is None else load_encoding(run, split=split)
     )
     prepared = encoding.eval().prepare(dataset.data)
     if run is None:
@@ -62,7 +62,8 @@ def export_encoding(
     return {"file": str(path), "bytes": path.stat().st_size, "tensors": shapes, **facts}
 
 
-def _untrained(name: str, options: Mapping[str, Any]) -> Encoding:
+def untrained(name: str, options: Mapping[str, Any]) -> Encoding:
+    """An encoding by name, with ``DIM`` columns where the options do not say."""
     try:
         return make_encoding(name, **{"dim": DIM, **options})
     except TypeError as error:

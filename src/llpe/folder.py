@@ -1,0 +1,250 @@
+"""A graph larger than memory: a folder of arrays in NumPy's format that are mapped into memory, not read.
+
+    graph.json    what the arrays are and their checksums; written last, so that a folder without it is not finished
+    indptr.npy    [num_nodes + 1] int64: the neighbours of node i are indices[indptr[i] : indptr[i + 1]]
+    indices.npy   [num_entries] int32 or int64: ascending in each row, each edge in both of its rows, no self-loops
+    weight.npy    [num_entries] float64, positive, only where edges have weights
+    x.npy, y.npy, train_mask.npy, val_mask.npy, test_mask.npy    features, classes and splits as in PyG, if any
+
+``llpe convert`` writes such a folder (:mod:`llpe.data.convert`); ``docs/large-graphs.md`` says more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from llpe.storage import replacing, require_memory
+
+FILE = "graph.json"
+FORMAT = "llpe graph 1"
+NODE_ARRAYS = ("x", "y", "train_mask", "val_mask", "test_mask")
+AGAIN = "Write the folder again, with llpe convert."
+PIECE = 2**24  # bytes that are read at once
+ENTRIES = 2**21  # of a range of rows, unless a single row has more
+ROWS = 2**17
+
+
+@dataclass(frozen=True)
+class GraphFolder:
+    """A graph in a folder of mapped arrays.
+
+    Attributes:
+        path: the folder.
+        num_nodes, num_entries: its size; every undirected edge is two entries.
+        fingerprint: that of :class:`llpe.Graph` of the same graph.
+        arrays: for each array its ``dtype``, ``shape`` and ``sha256`` of the file.
+        changes: what the converter changed, one sentence each.
+    """
+
+    path: Path
+    num_nodes: int
+    num_entries: int
+    fingerprint: str
+    arrays: dict[str, dict[str, Any]]
+    changes: tuple[str, ...] = ()
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Opens a folder; the arrays must be there and have their sizes. :meth:`check` reads them."""
+        path = Path(path).expanduser()
+        document = read_document(path / FILE, FORMAT, AGAIN)
+        document["changes"] = tuple(document["changes"])
+        folder = cls(path, **document)
+        for name in folder.arrays:
+            folder.array(name)
+        return folder
+
+    def array(self, name: str) -> np.ndarray:
+        """An array, mapped and read-only."""
+        return mapped(self.path / f"{name}.npy", self.arrays[name], AGAIN)
+
+    def tensor(self, name: str) -> Tensor:
+        """The same as a tensor. It must not be written to."""
+        return as_tensor(self.array(name))
+
+    def row_ranges(self) -> Iterator[tuple[int, int]]:
+        """Ranges of rows one after another, each of at most ``ENTRIES`` entries or of a single row."""
+        indptr, first = self.array("indptr"), 0
+        while first < self.num_nodes:
+            last = int(np.searchsorted(indptr[: first + ROWS + 1], indptr[first] + ENTRIES, side="right")) - 1
+            last = min(max(last, first + 1), self.num_nodes)
+            yield first, last
+            first = last
+
+    def matrix(self, first: int, last: int) -> sp.csr_array:
+        """The rows ``first`` … ``last`` − 1 of the adjacency; its columns are mapped, not read."""
+        indptr = self.array("indptr")[first : last + 1]
+        entries = slice(int(indptr[0]), int(indptr[-1]))
+        columns = self.array("indices")[entries]
+        weight = self.array("weight")[entries] if "weight" in self.arrays else np.ones(columns.size)
+        out = sp.csr_array((last - first, self.num_nodes))
+        out.indptr, out.indices, out.data = (indptr - indptr[0]).astype(columns.dtype), columns, weight
+        return out
+
+    def check(self) -> None:
+        """Reads everything once, and refuses altered arrays and what is not the view of an undirected graph."""
+        for name, facts in self.arrays.items():
+            check_content(self.path / f"{name}.npy", facts, AGAIN)
+        indptr = self.array("indptr")
+        for first in range(0, self.num_nodes, ROWS):
+            if (first == 0 and indptr[0] != 0) or (np.diff(indptr[first : first + ROWS + 1]) < 0).any():
+                raise self._refusal("indptr", "ascend from 0", f"a row that begins before the one above row {first}")
+        if indptr[-1] != self.num_entries:
+            raise self._refusal("indptr", f"end with the {self.num_entries} entries", int(indptr[-1]))
+        balance = np.zeros(2, dtype=np.uint64)
+        for first, last in self.row_ranges():
+            self._check_rows(first, last, balance)
+        if balance[0] != balance[1]:
+            raise self._refusal("indices", "hold each edge in both of its rows", "edges in one direction only")
+
+    def _check_rows(self, first: int, last: int, balance: np.ndarray) -> None:
+        """Adds to ``balance`` Σ p(row)·q(column)·weight and Σ q(row)·p(column)·weight, modulo 2⁶⁴, for hash functions
+        p and q: the sums agree for symmetric entries and, but for a chance of about 2⁻⁶⁴, for no others.
+        """
+        part = self.matrix(first, last)
+        rows = np.repeat(np.arange(first, last), np.diff(part.indptr))
+        columns = part.indices.astype(np.int64)
+        if columns.size and (columns.min() < 0 or columns.max() >= self.num_nodes):
+            wrong = columns[(columns < 0) | (columns >= self.num_nodes)][0]
+            raise self._refusal("indices", f"name nodes 0 … {self.num_nodes - 1}", wrong)
+        unsorted = (np.diff(columns) <= 0) & (rows[1:] == rows[:-1])
+        if unsorted.any():
+            raise self._refusal("indices", "ascend in each row", f"other columns in row {rows[1:][unsorted][0]}")
+        if (rows == columns).any():
+            raise self._refusal("indices", "have no self-loops", f"one at node {rows[rows == columns][0]}")
+        if "weight" in self.arrays and not (np.isfinite(part.data) & (part.data > 0)).all():
+            raise self._refusal("weight", "be positive and finite", f"others in the rows {first} … {last - 1}")
+        weight = np.ascontiguousarray(part.data).view(np.uint64)
+        r, c = rows.view(np.uint64), columns.view(np.uint64)
+        balance += [np.sum(_hash(r, 1) * _hash(c, 2) * weight), np.sum(_hash(r, 2) * _hash(c, 1) * weight)]
+
+    def _refusal(self, name: str, rule: str, got: object) -> ValueError:
+        return ValueError(f"`{self.path / name}.npy` must {rule}, got {got}. {AGAIN}")
+
+    def to_data(self) -> Data:
+        """The graph as a PyG ``Data``: its edges are read into memory, features, classes and masks are mapped."""
+        instead = "Use llpe encode and llpe train --features, which map it."
+        require_memory(24 * self.num_entries, f"reading the edges of {self.path}", instead)
+        entries = self.matrix(0, self.num_nodes).tocoo()
+        data = Data(edge_index=torch.from_numpy(np.stack(entries.coords).astype(np.int64)), num_nodes=self.num_nodes)
+        if "weight" in self.arrays:
+            data.edge_weight = torch.from_numpy(np.array(entries.data))
+        return data.update({name: self.tensor(name) for name in NODE_ARRAYS if name in self.arrays})
+
+
+def _hash(numbers: np.ndarray, seed: int) -> np.ndarray:
+    """Steele, Lea and Flood's splitmix64."""
+    out = numbers + np.uint64(seed * 0x9E3779B97F4A7C15 % 2**64)
+    out = (out ^ (out >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    out = (out ^ (out >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return out ^ (out >> np.uint64(31))
+
+
+def is_folder(path: str | Path) -> bool:
+    """Whether this is a folder of a graph, finished or not."""
+    return any((Path(path).expanduser() / name).is_file() for name in (FILE, "indptr.npy", "indices.npy"))
+
+
+class ArrayWriter:
+    """Writes a ``.npy`` file of known shape piece by piece, and its checksum on the way.
+
+    Writing to a mapped file ends the program where the disk is full; this raises.
+    """
+
+    def __init__(self, path: Path, dtype: str, shape: tuple[int, ...]) -> None:
+        self.facts: dict[str, Any] = {"dtype": np.dtype(dtype).str, "shape": list(shape)}
+        self.file, self.digest = path.open("wb"), hashlib.sha256()
+        self.left = int(np.prod(shape))
+        header = {"descr": self.facts["dtype"], "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(_Both(self.file, self.digest), header)
+
+    def append(self, piece: np.ndarray) -> None:
+        piece = np.ascontiguousarray(piece, dtype=np.dtype(self.facts["dtype"]))
+        self.left -= piece.size
+        _Both(self.file, self.digest).write(piece.reshape(-1).view(np.uint8).data)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def finish(self) -> dict[str, Any]:
+        """Ends the file; returns its dtype, shape and checksum."""
+        self.file.close()
+        assert self.left == 0, f"{self.left} numbers of {self.facts['shape']} are missing"
+        return self.facts | {"sha256": self.digest.hexdigest()}
+
+
+@dataclass(frozen=True)
+class _Both:
+    """A file, and the checksum of what is written to it."""
+
+    file: Any
+    digest: Any
+
+    def write(self, data: Any) -> None:
+        self.digest.update(data)
+        self.file.write(data)
+
+
+def write_document(path: Path, kind: str, document: Mapping[str, Any]) -> None:
+    with replacing(path) as partial:
+        partial.write_text(json.dumps({"format": kind, **document}, indent=1) + "\n")
+
+
+def read_document(path: Path, kind: str, instead: str) -> dict[str, Any]:
+    """The content of a folder's JSON file; a folder without one is not finished."""
+    if not path.is_file():
+        raise ValueError(f"`{path.parent}` must hold {path.name}, got none: it is not finished. {instead}")
+    try:
+        document = json.loads(path.read_text())
+        found = document.pop("format")
+    except (ValueError, KeyError, AttributeError, TypeError):
+        raise ValueError(f"`{path}` must be a JSON document of {kind!r}, got something else. {instead}") from None
+    if found != kind:
+        raise ValueError(f"`{path}` must have the format {kind!r}, got {found!r}. {instead}")
+    return dict(document)
+
+
+def mapped(path: Path, facts: Mapping[str, Any], instead: str) -> np.ndarray:
+    """An array that is there and as large as ``facts`` say, mapped and read-only."""
+    if not path.is_file():
+        raise ValueError(f"`{path}` must exist, got no such file. {instead}")
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise ValueError(f"`{path}` must be a whole array in NumPy's format, got {error}. {instead}") from None
+    if array.dtype.str != facts["dtype"] or list(array.shape) != facts["shape"]:
+        got = f"{array.dtype.str} {list(array.shape)}"
+        raise ValueError(f"`{path}` must be {facts['dtype']} of shape {facts['shape']}, got {got}. {instead}")
+    return array
+
+
+def as_tensor(array: np.ndarray) -> Tensor:
+    """A read-only array as a tensor, without a copy. It must not be written to."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(array)
+
+
+def check_content(path: Path, facts: Mapping[str, Any], instead: str) -> None:
+    """Refuses a file whose checksum is another than when it was written."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            digest.update(piece)
+    if digest.hexdigest() != facts["sha256"]:
+        raise ValueError(f"`{path}` must have the checksum it was written with, got another: altered. {instead}")

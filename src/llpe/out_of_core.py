@@ -1,0 +1,251 @@
+"""Chebyshev features of random probes of a graph that does not fit in memory: from a folder into a folder.
+
+Columns of the features never need each other, so they are computed in blocks of probes, each into a file of its own. In
+memory are only the last term of a block, T_m(L̃)S ∈ R^(n × width), and d^(−1/2), which a product reads at random
+places. The product goes through the rows of the graph range by range; T_{m−1}(L̃)S, which the recurrence reads in
+order, comes from disk. The terms are written one after another, and turned at the end into rows that hold all of them.
+
+The features are those of :func:`llpe.probe_features`, to the bit for an uncentred start.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from filelock import FileLock, Timeout
+from torch import Tensor
+
+from llpe.checks import check_count, refusal
+from llpe.features import FILE, FORMAT, Features
+from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder, as_tensor, write_document
+from llpe.laplacian import inverse_sqrt
+from llpe.probes import _inner, draw
+
+WIDTH = 16  # probes of a block: as many numbers as a cache line holds, which is what a product fetches at least
+PROGRAM = 400_000_000  # bytes of the program and its libraries
+Tell = Callable[[int, int], None]
+
+
+def encode_folder(
+    graph: GraphFolder,
+    out: str | Path,
+    *,
+    order: int,
+    probes: int,
+    centred: bool = False,
+    seed: int = 0,
+    memory: int,
+    on_progress: Tell = lambda done, total: None,
+) -> Features:
+    """Computes the features of a graph in a folder into another one; what is finished there is not computed again.
+
+    Args:
+        order, probes, centred, seed: as in :func:`llpe.probe_features`.
+        memory: bytes to use at most; from it the width of the blocks follows.
+        on_progress: told how many of all products are done.
+    """
+    check_count("order", order)
+    check_count("probes", probes)
+    out = Path(out).expanduser()
+    width = block_width(graph, probes, memory)
+    wanted = Features(out, graph.fingerprint, graph.num_nodes, order, probes, centred, seed, width)
+    out.mkdir(exist_ok=True)
+    try:
+        with FileLock(out / ".lock", timeout=0):
+            features = _plan(wanted)
+            graph.check()
+            left = [block for block in range(features.num_blocks) if not features.finished(block)]
+            _require_disk(features, left)
+            for block in left:
+                encode_block(graph.path, out, block, partial(_tell, on_progress, features, block))
+    except Timeout:
+        raise refusal(str(out), "be written by one process", "another that is at work", "Wait for it.") from None
+    return Features.read(out)
+
+
+def _tell(on_progress: Tell, features: Features, block: int, done: int) -> None:
+    on_progress(block * features.width * features.order + done, features.probes * features.order)
+
+
+def block_width(graph: GraphFolder, probes: int, memory: int) -> int:
+    """The probes of a block that fit in ``memory``, spread evenly over the blocks.
+
+    A block of width w takes 4·n·w bytes, its start 4·n more for a moment, d^(−1/2) 8·n, a range of rows 60 bytes an
+    entry.
+    """
+    degree, longest = graph.array("indptr"), 0
+    for first in range(0, graph.num_nodes, ROWS):
+        longest = max(longest, int(np.diff(degree[first : first + ROWS + 1]).max()))
+    fixed = PROGRAM + 12 * graph.num_nodes + 60 * max(ENTRIES, longest) + 12 * WIDTH * ROWS
+    fits = min(WIDTH, probes, (memory - fixed) // (4 * graph.num_nodes))
+    if fits < 1:
+        least = (fixed + 4 * graph.num_nodes) / 1e9
+        rule = f"be at least {least + 0.005:.2f}GB for {graph.num_nodes} nodes"
+        raise refusal("memory", rule, f"{memory / 1e9:.2f}GB", "Allow more.")
+    blocks = -(-probes // fits)
+    return -(-probes // blocks)
+
+
+def _plan(wanted: Features) -> Features:
+    """Writes what is to be computed, or resumes a folder in which the same was planned, with its width."""
+    file = wanted.path / FILE
+    document = {name: value for name, value in vars(wanted).items() if name != "path"}
+    if not file.exists():
+        if others := [each.name for each in wanted.path.iterdir() if each.name != ".lock"]:
+            raise refusal("output", "be a new folder or one of features", f"{wanted.path} with {others[0]}")
+        write_document(file, FORMAT, document)
+        return wanted
+    found = Features.read(wanted.path)
+    differ = [name for name in document if name != "width" and getattr(found, name) != document[name]]
+    if differ:
+        got = ", ".join(f"{name}: {getattr(found, name)} there, {document[name]} asked for" for name in differ)
+        raise refusal("output", "hold features of the same graph and options", got, "Choose another folder.")
+    if found.width > wanted.width:
+        got = f"blocks of {found.width} probes there, and memory for {wanted.width}"
+        raise refusal("memory", "be as much as when the folder was begun", got, "Allow more, or choose another folder.")
+    return found
+
+
+def _require_disk(features: Features, left: list[int]) -> None:
+    """Refuses, before anything is computed, what would fill the disk: the blocks, and the terms of one of them."""
+    row = 4 * features.num_nodes * features.order
+    needed = row * (sum(len(features.columns(block)) for block in left) + (features.width if left else 0))
+    free = shutil.disk_usage(features.path).free
+    if needed > free:
+        text = f"the features need {needed / 1e9:.1f} GB of disk, and {free / 1e9:.1f} GB are free"
+        raise OSError(errno.ENOSPC, text, str(features.path))
+
+
+def encode_block(graph: Path, out: Path, block: int, on_term: Callable[[int], None] = lambda m: None) -> None:
+    """Computes one block of the features that ``out`` plans, into its file.
+
+    Blocks are independent, and the arguments can be pickled: they may be computed by many processes that share the
+    folders.
+    """
+    folder, features = GraphFolder.open(graph), Features.read(out)
+    if folder.fingerprint != features.graph:
+        raise refusal(str(graph), "be the graph of the features", "another one", "Choose another folder.")
+    file = features.file(block)
+    terms, turned = file.with_suffix(".terms"), file.with_suffix(".partial")
+    try:
+        with _naming(terms), terms.open("w+b") as store:
+            inner = _write_terms(folder, features, features.columns(block), store, on_term)
+            with _naming(turned):
+                facts = _turn(store, turned, features, len(features.columns(block)))
+        os.replace(turned, file)
+        write_document(file.with_suffix(".json"), FORMAT, facts | {"inner": inner.tolist()})
+    finally:
+        terms.unlink(missing_ok=True)
+        turned.unlink(missing_ok=True)
+
+
+def _write_terms(
+    folder: GraphFolder, features: Features, columns: range, store: BinaryIO, on_term: Callable[[int], None]
+) -> np.ndarray:
+    """Writes T_m(L̃)S for all m, one after another; returns the inner products that the moments are made of."""
+    n, width, order = folder.num_nodes, len(columns), features.order
+    scale = _inverse_roots(folder)
+    term = draw(n, width, features.seed, first=columns.start)
+    term *= np.float32(features.probes**-0.5)
+    if features.centred:
+        _centre(term, folder)
+    inner = np.zeros((2, order))
+    inner[:, 0] = _inner(torch.from_numpy(term), torch.from_numpy(term))
+    _write(store, term)
+    on_term(width)
+    for m in range(1, order):
+        for first, last in folder.row_ranges():
+            new = _product(folder, first, last, scale, term)
+            if m > 1:
+                new.add_(_read(store, m - 2, first, last, n, width), alpha=-0.5).mul_(2)
+            inner[0, m] += _inner(new, new)
+            inner[1, m] += _inner(new, torch.from_numpy(term[first:last]))
+            store.seek(0, os.SEEK_END)
+            _write(store, new.numpy())
+        for first in range(0, n, ROWS):
+            last = min(first + ROWS, n)
+            term[first:last] = _read(store, m, first, last, n, width)
+        on_term(width * (m + 1))
+    return inner
+
+
+def _product(folder: GraphFolder, first: int, last: int, scale: np.ndarray, term: np.ndarray) -> Tensor:
+    """The rows ``first`` … ``last`` − 1 of −D^(−1/2) A D^(−1/2) · term."""
+    part = folder.matrix(first, last)
+    rows = np.repeat(scale[first:last], np.diff(part.indptr))
+    values = torch.from_numpy(-(part.data * (rows * scale[part.indices]))).float()
+    if not values.numel():
+        return torch.zeros(last - first, term.shape[1])
+    return F.embedding_bag(
+        as_tensor(part.indices),
+        torch.from_numpy(term),
+        torch.from_numpy(part.indptr),
+        mode="sum",
+        per_sample_weights=values,
+        include_last_offset=True,
+    )
+
+
+def _degrees(folder: GraphFolder) -> Iterator[tuple[slice, np.ndarray]]:
+    """The weighted degrees, range by range."""
+    for first, last in folder.row_ranges():
+        yield slice(first, last), np.asarray(folder.matrix(first, last).sum(axis=1)).reshape(-1)
+
+
+def _inverse_roots(folder: GraphFolder) -> np.ndarray:
+    """d^(−1/2), and 0 where d = 0."""
+    out = np.empty(folder.num_nodes)
+    for rows, degree in _degrees(folder):
+        out[rows] = inverse_sqrt(degree)
+    return out
+
+
+def _centre(block: np.ndarray, folder: GraphFolder) -> None:
+    """Takes the part along the trivial eigenvector √d out of the columns, in place."""
+    total = sum(degree.sum() for _, degree in _degrees(folder)) or 1.0
+    along = sum(np.sqrt(degree / total) @ block[rows].astype(np.float64) for rows, degree in _degrees(folder))
+    for rows, degree in _degrees(folder):
+        block[rows] -= np.sqrt(degree / total)[:, None] * along
+
+
+def _turn(store: BinaryIO, path: Path, features: Features, width: int) -> dict[str, Any]:
+    """Writes the stored terms [order, n, width] as an array [n, width, order]."""
+    n, order = features.num_nodes, features.order
+    step = max(1, ROWS // order)
+    with ArrayWriter(path, "<f4", (n, width, order)) as writer:
+        for first in range(0, n, step):
+            last = min(first + step, n)
+            terms = [_read(store, m, first, last, n, width) for m in range(order)]
+            writer.append(torch.stack(terms, dim=2).numpy())
+        return writer.finish()
+
+
+def _write(store: BinaryIO, block: np.ndarray) -> None:
+    for first in range(0, len(block), ROWS):
+        store.write(np.ascontiguousarray(block[first : first + ROWS]).reshape(-1).view(np.uint8).data)
+
+
+def _read(store: BinaryIO, term: int, first: int, last: int, n: int, width: int) -> Tensor:
+    store.seek(4 * width * (term * n + first))
+    out = torch.empty(last - first, width)
+    store.readinto(out.numpy().reshape(-1).view(np.uint8).data)  # type: ignore[attr-defined]
+    return out
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Gives an error of writing, such as a full disk, the name of the file."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) if error.filename is None else error from None
