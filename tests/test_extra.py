@@ -66,6 +66,6 @@ def test_the_lowest_versions_are_the_lower_bounds():
     root = Path(__file__).parents[1]
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    bounds = [*project["dependencies"], *extras["lab"], *extras["graphgym"]]
+    bounds = [*project["dependencies"], *extras["big"], *extras["lab"], *extras["graphgym"]]
     lines = (root / "constraints-lowest.txt").read_text().splitlines()
     assert {bound.replace(">=", "==") for bound in bounds} <= set(lines)

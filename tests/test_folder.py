@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from llpe import Graph
+from llpe import Graph, sealed
 from llpe.data.convert import convert
 from llpe.folder import FILE, ArrayWriter, GraphFolder, check_content
 
@@ -31,11 +30,11 @@ def folder(original, tmp_path):
 
 def rewrite(folder, name, array):
     """Replaces an array and its checksum, as a program that writes the format wrongly would."""
-    document = json.loads((folder / FILE).read_text())
+    document = sealed.read_json(folder / FILE)
     with ArrayWriter(folder / f"{name}.npy", array.dtype.str, array.shape) as writer:
         writer.append(array)
         document["arrays"][name] = writer.finish()
-    (folder / FILE).write_text(json.dumps(document))
+    sealed.write_json(folder / FILE, document)
 
 
 def test_a_folder_is_the_graph_that_was_converted(folder):
@@ -71,11 +70,11 @@ def test_row_ranges_cover_every_row_once(folder, monkeypatch, rows, entries):
 
 
 def spoil_json(folder):
-    (folder / FILE).write_text("{")
+    (folder / FILE).write_text((folder / FILE).read_text().replace("6", "7", 1))
 
 
 def spoil_format(folder):
-    (folder / FILE).write_text('{"format": "llpe graph 99"}')
+    sealed.write_json(folder / FILE, {"format": "llpe graph 99"})
 
 
 def truncate(folder):
@@ -102,7 +101,7 @@ ARRAYS = {
 }
 FILES = {
     "it is not finished. Write the folder again": lambda folder: (folder / FILE).unlink(),
-    "must be a JSON document": spoil_json,
+    "must be as it was written": spoil_json,
     "must have the format 'llpe graph 1', got 'llpe graph 99'": spoil_format,
     "indices.npy` must exist, got no such file": lambda folder: (folder / "indices.npy").unlink(),
     "indices.npy` must be a whole array in NumPy's format": truncate,

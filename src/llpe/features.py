@@ -17,7 +17,7 @@ from torch import Tensor
 
 from llpe.checks import refusal
 from llpe.folder import check_content, mapped, read_document
-from llpe.probes import _moments
+from llpe.probes import moments
 
 FILE = "features.json"
 FORMAT = "llpe features 1"
@@ -76,7 +76,8 @@ class Features:
     @property
     def moments(self) -> np.ndarray:
         """The moments of the spectrum, as :func:`llpe.probe_features` returns them."""
-        return _moments(np.sum([self._facts(block)["inner"] for block in range(self.num_blocks)], axis=0))
+        parts = [np.array(self._facts(block)["inner"]) for block in range(self.num_blocks)]
+        return moments(np.concatenate(parts, axis=2))
 
     def columns(self, block: int) -> range:
         """The probes of a block."""

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +24,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from llpe.storage import replacing, require_memory
+from llpe import sealed
+from llpe.storage import require_memory
 
 FILE = "graph.json"
 FORMAT = "llpe graph 1"
@@ -84,11 +84,11 @@ class GraphFolder:
             first = last
 
     def matrix(self, first: int, last: int) -> sp.csr_array:
-        """The rows ``first`` … ``last`` − 1 of the adjacency; its columns are mapped, not read."""
+        """The rows ``first`` … ``last`` − 1 of the adjacency."""
         indptr = self.array("indptr")[first : last + 1]
         entries = slice(int(indptr[0]), int(indptr[-1]))
-        columns = self.array("indices")[entries]
-        weight = self.array("weight")[entries] if "weight" in self.arrays else np.ones(columns.size)
+        columns = np.array(self.array("indices")[entries])
+        weight = np.array(self.array("weight")[entries]) if "weight" in self.arrays else np.ones(columns.size)
         out = sp.csr_array((last - first, self.num_nodes))
         out.indptr, out.indices, out.data = (indptr - indptr[0]).astype(columns.dtype), columns, weight
         return out
@@ -201,22 +201,17 @@ class _Both:
 
 
 def write_document(path: Path, kind: str, document: Mapping[str, Any]) -> None:
-    with replacing(path) as partial:
-        partial.write_text(json.dumps({"format": kind, **document}, indent=1) + "\n")
+    sealed.write_json(path, {"format": kind, **document})
 
 
 def read_document(path: Path, kind: str, instead: str) -> dict[str, Any]:
     """The content of a folder's JSON file; a folder without one is not finished."""
     if not path.is_file():
         raise ValueError(f"`{path.parent}` must hold {path.name}, got none: it is not finished. {instead}")
-    try:
-        document = json.loads(path.read_text())
-        found = document.pop("format")
-    except (ValueError, KeyError, AttributeError, TypeError):
-        raise ValueError(f"`{path}` must be a JSON document of {kind!r}, got something else. {instead}") from None
-    if found != kind:
+    document = sealed.read_json(path, instead)
+    if (found := document.pop("format", None)) != kind:
         raise ValueError(f"`{path}` must have the format {kind!r}, got {found!r}. {instead}")
-    return dict(document)
+    return document
 
 
 def mapped(path: Path, facts: Mapping[str, Any], instead: str) -> np.ndarray:

@@ -21,15 +21,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from filelock import FileLock, Timeout
 from torch import Tensor
 
 from llpe.checks import check_count, refusal
 from llpe.features import FILE, FORMAT, Features
-from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder, as_tensor, write_document
+from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder, write_document
 from llpe.laplacian import inverse_sqrt
-from llpe.probes import _inner, draw
+from llpe.probes import draw
+from llpe.spmm import multiply, torch_csr
 
 WIDTH = 16  # probes of a block: as many numbers as a cache line holds, which is what a product fetches at least
 PROGRAM = 400_000_000  # bytes of the program and its libraries
@@ -159,8 +159,9 @@ def _write_terms(
     term *= np.float32(features.probes**-0.5)
     if features.centred:
         _centre(term, folder)
-    inner = np.zeros((2, order))
-    inner[:, 0] = _inner(torch.from_numpy(term), torch.from_numpy(term))
+    inner = np.zeros((2, order, width))
+    for first in range(0, n, ROWS):
+        inner[:, 0] += _inner(*[torch.from_numpy(term[first : first + ROWS])] * 2)
     _write(store, term)
     on_term(width)
     for m in range(1, order):
@@ -179,21 +180,17 @@ def _write_terms(
     return inner
 
 
+def _inner(a: Tensor, b: Tensor) -> np.ndarray:
+    """⟨a, b⟩ of each column, in float64."""
+    return (a * b).sum(dim=0, dtype=torch.float64).numpy()
+
+
 def _product(folder: GraphFolder, first: int, last: int, scale: np.ndarray, term: np.ndarray) -> Tensor:
     """The rows ``first`` … ``last`` − 1 of −D^(−1/2) A D^(−1/2) · term."""
     part = folder.matrix(first, last)
     rows = np.repeat(scale[first:last], np.diff(part.indptr))
-    values = torch.from_numpy(-(part.data * (rows * scale[part.indices]))).float()
-    if not values.numel():
-        return torch.zeros(last - first, term.shape[1])
-    return F.embedding_bag(
-        as_tensor(part.indices),
-        torch.from_numpy(term),
-        torch.from_numpy(part.indptr),
-        mode="sum",
-        per_sample_weights=values,
-        include_last_offset=True,
-    )
+    part.data = -(part.data * (rows * scale[part.indices]))
+    return multiply(torch_csr(part), torch.from_numpy(term))
 
 
 def _degrees(folder: GraphFolder) -> Iterator[tuple[slice, np.ndarray]]:

@@ -48,6 +48,26 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
         os.close(held)
 
 
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to write into. At the end it becomes ``path``, whole; after an error it is deleted."""
+    sweep(path.parent)
+    folder, held = _own_folder(path.parent)
+    try:
+        yield folder
+        folder.chmod(0o777 & ~_umask())
+        folder.rename(path)
+        _sync(path.parent)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def _umask() -> int:
+    os.umask(mask := os.umask(0))
+    return mask
+
+
 def sweep(folder: Path) -> None:
     """Removes what killed writers have left in a folder; that of living ones, whose folders are locked, stays."""
     for left in folder.glob(f".*{PARTIAL}"):

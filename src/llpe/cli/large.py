@@ -43,16 +43,11 @@ def convert(
         progress.finish(name)
     for change in folder.changes:
         console.note(f"{out.name}: {change}")
-    facts = {
-        "folder": str(out),
-        "nodes": folder.num_nodes,
-        "entries": folder.num_entries,
-        "arrays": list(folder.arrays),
-    }
     if json:
-        console.write_json(facts | {"changes": folder.changes, "fingerprint": folder.fingerprint})
+        console.write_json(asdict(folder))
     else:
-        console.fields(facts | {"arrays": ", ".join(folder.arrays)})
+        console.fields({"nodes": folder.num_nodes, "entries": folder.num_entries, "arrays": ", ".join(folder.arrays)})
+        console.write(f"wrote {out}")
 
 
 def is_graph(graph: str) -> bool:

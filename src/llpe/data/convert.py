@@ -6,7 +6,6 @@ DuckDB reads, merges and sorts the edges, on disk where they do not fit; what co
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -21,6 +20,7 @@ from llpe.data.npz_stream import members, numbers
 from llpe.extra import require_big
 from llpe.folder import FILE, FORMAT, NODE_ARRAYS, ArrayWriter, GraphFolder, write_document
 from llpe.graph import UNSCALED
+from llpe.storage import new_folder
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -70,37 +70,38 @@ def convert(
     require_big("`llpe convert`")
     import duckdb
 
-    source = nodes or (edges if edges.suffix.lower() == ".npz" else None)
-    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
-    partial.mkdir()
+    source = Path(nodes).expanduser() if nodes else edges if edges.suffix.lower() == ".npz" else None
     try:
-        with duckdb.connect(str(partial / "edges.duckdb")) as database:
-            settings = {"memory_limit": f"{(memory - LEAST // 2) // 10**6}MB", "temp_directory": str(partial / "sort")}
-            for name, value in (settings | {"preserve_insertion_order": False}).items():
-                database.execute(f"SET {name} = '{value}'")
-            on_step("reading edges")
-            weighted = _open_edges(database, edges)
-            counts = _node_counts(Path(source).expanduser()) if source else {}
-            size = _count_nodes(database, counts, num_nodes, weighted)
-            on_step("merging edges")
-            changes, entries = _merge(database, size, weighted)
-            on_step("sorting entries")
-            arrays = _write_entries(database, partial, size, entries, weighted)
-        for name in counts:
-            arrays[name] = _write_node_array(Path(source or "").expanduser(), partial, name)
-        on_step("checksums")
-        document: dict[str, Any] = {"num_nodes": size, "num_entries": entries, "arrays": arrays, "changes": changes}
-        folder = GraphFolder(partial, fingerprint="", **document)
-        (partial / "edges.duckdb").unlink()
-        shutil.rmtree(partial / "sort", ignore_errors=True)
-        write_document(partial / FILE, FORMAT, document | {"fingerprint": fingerprint(folder)})
-        partial.rename(out)
+        with new_folder(out) as partial:
+            with duckdb.connect(str(partial / "edges.duckdb")) as database:
+                limit = f"{(memory - LEAST // 2) // 10**6}MB"
+                settings = {
+                    "memory_limit": limit,
+                    "temp_directory": partial / "sort",
+                    "preserve_insertion_order": False,
+                }
+                for name, value in settings.items():
+                    database.execute(f"SET {name} = '{value}'")
+                on_step("reading edges")
+                weighted = _open_edges(database, edges)
+                counts = _node_counts(source) if source else {}
+                size = _count_nodes(database, counts, num_nodes, weighted)
+                on_step("merging edges")
+                changes, entries = _merge(database, size, weighted)
+                on_step("sorting entries")
+                arrays = _write_entries(database, partial, size, entries, weighted)
+            (partial / "edges.duckdb").unlink()
+            shutil.rmtree(partial / "sort", ignore_errors=True)
+            for name in counts:
+                arrays[name] = _write_node_array(source or edges, partial, name)
+            on_step("checksums")
+            document: dict[str, Any] = {"num_nodes": size, "num_entries": entries, "arrays": arrays, "changes": changes}
+            found = fingerprint(GraphFolder(partial, fingerprint="", **document))
+            write_document(partial / FILE, FORMAT, document | {"fingerprint": found})
     except duckdb.Error as error:
         what = "memory or disk" if "emory" in str(error) else "a table of edges"
         first = str(error).strip().splitlines()[0].rstrip(".")
         raise ValueError(f"{edges}: must fit {what}, got {first}. Correct the file, or allow more memory.") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     return GraphFolder.open(out)
 
 
