@@ -5,17 +5,18 @@ import pytest
 
 from llpe.cli.compare import SPLITS
 from llpe.data import sbm
-from llpe.lab.quick import USUAL, demo_configs, quick_configs
+from llpe.lab.quick import QUICK, demo_configs, quick_configs
 from llpe.report.statistics import enough_splits
 
-QUICK = ["epochs=4", "--workers", 1]
+SHORT = ["epochs=4", "--workers", 1]
+USUAL = [each["name"] for each in QUICK["compare"]["encodings"]]
 
 
 @pytest.fixture(scope="session")
 def compared(llpe, tmp_path_factory):
     """A comparison on two splits, and its folder."""
     folder = tmp_path_factory.mktemp("compared")
-    line = ["compare", "sbm:n=80", *QUICK, "--splits", 2, "--runs", folder / "runs", "-o", folder / "page.html"]
+    line = ["compare", "sbm:n=80", *SHORT, "--splits", 2, "--runs", folder / "runs", "-o", folder / "page.html"]
     return llpe(*line), folder, line
 
 
@@ -32,10 +33,19 @@ def test_compare_answers_the_question_and_says_where_the_page_is(compared):
 
 def test_compare_resumes_and_answers_in_json(compared, answer, monkeypatch):
     monkeypatch.setattr("llpe.lab.train.make_optimiser", None)
-    document = answer(*compared[2])
+    document = answer(*compared[2], "--force")
     assert set(document) == {"answer", "limits", "splits", "tables", "page"}
     assert document["splits"] == {"kind": "random", "count": 2}
-    assert {row["encoding"] for row in document["tables"][0]["rows"]} == {each["name"] for each in USUAL}
+    assert {row["encoding"] for row in document["tables"][0]["rows"]} == set(USUAL)
+
+
+@pytest.mark.parametrize("command", ["compare", "report"])
+def test_a_page_is_not_replaced_without_force(compared, llpe, command):
+    page = compared[1] / "page.html"
+    before = page.read_bytes()
+    line = compared[2] if command == "compare" else ["report", compared[1] / "runs", "-o", page]
+    assert "page.html', which exists. Add --force to replace it." in llpe(*line, code=2).stderr
+    assert page.read_bytes() == before
 
 
 def test_compare_uses_the_splits_of_the_file_and_names_the_graph_after_it(llpe, answer, tmp_path):
@@ -45,10 +55,10 @@ def test_compare_uses_the_splits_of_the_file_and_names_the_graph_after_it(llpe, 
     (tmp_path / "place").mkdir()
     path = tmp_path / "place" / "mine.npz"
     np.savez(path, x=data.x.numpy(), y=data.y.numpy(), edge_index=data.edge_index.numpy(), **masks)
-    line = ["compare", path, *QUICK, "--runs", tmp_path / "runs", "-o", tmp_path / "page.html"]
+    line = ["compare", path, *SHORT, "--runs", tmp_path / "runs", "-o", tmp_path / "page.html"]
     told = "note: mine: its own splits are used, 3 of them; --splits 8 asks for random ones."
     assert told in llpe(*line).stderr
-    document = answer(*line)
+    document = answer(*line, "--force")
     assert document["splits"] == {"kind": "official", "count": 3}
     kept = sorted(tmp_path.glob("runs/mine/none+mlp/*/split-0*/split.npz"))
     assert [np.load(file)["train"].tolist() for file in kept] == (part < 2).tolist()
@@ -56,12 +66,12 @@ def test_compare_uses_the_splits_of_the_file_and_names_the_graph_after_it(llpe, 
     page = (tmp_path / "page.html").read_text()
     assert "<h1>Which encoding for mine?</h1>" in page
     assert str(path) not in page
-    assert answer(*line, "--splits", 2)["splits"] == {"kind": "random", "count": 2}
+    assert answer(*line, "--splits", 2, "--force")["splits"] == {"kind": "random", "count": 2}
 
 
 def test_the_usual_encodings_are_compared_on_enough_splits_to_tell():
     configs, left_out = quick_configs("sbm:n=100", 100, model="sage", splits=SPLITS, kind="random")
-    assert [config.encoding.name for config in configs] == [each["name"] for each in USUAL]
+    assert [config.encoding.name for config in configs] == USUAL
     assert {config.model.name for config in configs} == {"sage"}
     assert enough_splits(len(USUAL) - 1) == SPLITS
     assert left_out == []
@@ -82,7 +92,7 @@ def test_report_writes_a_page_about_any_runs(compared, llpe, answer, tmp_path):
     assert result.stdout.startswith(f"wrote {tmp_path / 'report.html'} (")
     assert "6 runs" in result.stdout
     assert "<h1>Mine</h1>" in (tmp_path / "report.html").read_text()
-    document = answer(*line)
+    document = answer(*line, "--force")
     assert document["runs"] == 6
     assert document["bytes"] == (tmp_path / "report.html").stat().st_size
 

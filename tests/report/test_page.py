@@ -179,7 +179,7 @@ def test_a_baseline_can_be_chosen_by_encoding_or_label(runs):
 
 def test_a_broken_array_is_named(runs):
     (texas(runs)["llpe"].split(3) / "curves.npz").write_bytes(b"PK not really")
-    with pytest.raises(ValueError, match=r"split-03/curves.npz: must be a readable .npz file"):
+    with pytest.raises(ValueError, match=r"split-03/curves.npz: must be as it was written"):
         render(runs, title="")
 
 

@@ -25,6 +25,7 @@ def compare(
     model: opt.Model = None,
     splits: Annotated[int | None, typer.Option(help=f"Random splits; default the graph's own, else {SPLITS}.")] = None,
     out: opt.File = Path("compare.html"),
+    force: opt.Force = False,
     runs: opt.Runs = Path("runs/compare"),
     workers: opt.Workers = None,
     data_root: opt.DataRoot = None,
@@ -42,7 +43,7 @@ def compare(
       llpe compare sbm:n=2000,homophily=0
       llpe compare my-graph.npz --model sage -o my-graph.html
     """
-    opt.check_file("output", out, opt.PAGES)
+    opt.check_file("output", out, opt.PAGES, replace=force)
     from llpe.cli.train import note_scaling, train_with_progress
     from llpe.lab.quick import quick_configs
     from llpe.report.page import write_page
@@ -164,6 +165,7 @@ def table(
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUNS", help="Folders of runs.")],
     out: opt.File = Path("report.html"),
+    force: opt.Force = False,
     baseline: Annotated[str | None, typer.Option(metavar="ENCODING", help="What others are compared with.")] = None,
     title: Annotated[str, typer.Option(help="The heading.")] = "",
     json: opt.Json = False,
@@ -179,7 +181,7 @@ def report(
       llpe report runs
       llpe report runs/cora runs/texas -o report.html --baseline lpe-fk
     """
-    opt.check_file("output", out, opt.PAGES)
+    opt.check_file("output", out, opt.PAGES, replace=force)
     from llpe.report.page import write_page
     from llpe.runs import load_runs
 

@@ -1,14 +1,15 @@
 """The colours of every figure. An encoding has one, with a marker and dashes, and keeps them wherever it is drawn.
 
-The first eight are Okabe and Ito's, which colour-blind readers can tell apart; sixteen that they can do not exist, so
-encodings of similar colours have different markers and dashes.
+Which one is said in ``encodings/colours.toml``.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import count
 from typing import Any
 from zlib import crc32
@@ -16,24 +17,7 @@ from zlib import crc32
 INK, FAINT = "#222222", "#8a8a8a"
 THIRDS = ("#0072B2", "#707070", "#C04F00")  # of the spectrum: low, middle, high; white text can be read on them
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")  # classes, curves
-ENCODINGS = {  # the order gives markers and dashes: a new one is added at the end
-    "none": "#999999",
-    "lpe-fk": "#56B4E9",
-    "lpe-lk": "#E69F00",
-    "lpe-flk": "#0072B2",
-    "lpe-full": "#009E73",
-    "elastic": "#CC79A7",
-    "llpe": "#D55E00",
-    "llpe-probes": "#000000",
-    "signnet": "#8C564B",
-    "san": "#785EF0",
-    "rwse": "#2D5F00",
-    "llpe-ends": "#882255",
-    "llpe-minmax": "#CC1199",
-    "llpe-invariant": "#77BB55",
-    "llpe-probes-frozen": "#3322DD",
-    "fastrp": "#DDAA99",
-}
+ENCODINGS: dict[str, str] = tomllib.loads(files("llpe").joinpath("encodings", "colours.toml").read_text("utf-8"))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # matplotlib's
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")  # plotly's, the same
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)))
