@@ -1,4 +1,4 @@
-"""Quick experiments with the usual encodings, those of ``quick.toml``: what ``llpe compare`` and ``llpe demo`` train."""
+"""Quick experiments with the encodings of ``quick.toml``: what ``llpe compare`` and ``llpe demo`` train."""
 
 from __future__ import annotations
 
