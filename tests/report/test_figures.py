@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from llpe.encodings import ENCODINGS as REGISTERED
 from llpe.report import figures
-from llpe.report.figures import Bar, accuracy_bars, density_plot, save_figure
+from llpe.report.figures import density_plot, save_figure
 from llpe.report.palette import DASHES, ENCODINGS, LINES, MARKERS, SYMBOLS, styles
 from llpe.report.plots import Cloud, Interval, Point, interval_plot, line_plot, scatter_plot
 
-BARS = [
-    Bar("homophily 0", "none", 0.65, 0.01),
-    Bar("homophily 0", "llpe", 0.97, 0.01),
-    Bar("homophily 1", "none", 0.65, None),
-    Bar("homophily 1", "llpe", 0.98, 0.0),
-]
 POINTS = [
     Point(series, x, y, error, panel)
     for panel in ("two blocks", "five blocks")
@@ -50,36 +43,9 @@ def legend_of(figure):
     return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
-def test_bars_stand_where_the_numbers_are(tmp_path, drawn):
-    assert accuracy_bars(BARS, tmp_path / "a.png", chance=0.5, title="T") == tmp_path / "a.png"
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    (ax,) = drawn[0].axes
-    assert [patch.get_height() for patch in ax.patches] == [65.0, 65.0, 97.0, 98.0]  # encoding by encoding
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["homophily 0", "homophily 1"]
-    assert sorted(text.get_text() for text in ax.texts) == ["65", "65", "97", "98", "chance"]
-    assert legend_of(drawn[0]) == ["none", "llpe"]
-    assert len(ax.containers) - 2 == 3, "error bars where there is a deviation"
-
-
-def test_bars_do_not_overlap_and_each_has_its_colour(tmp_path, drawn):
-    accuracy_bars([Bar(group, f"e{i}", 0.5) for group in "ab" for i in range(10)], tmp_path / "a.svg")
-    patches = drawn[0].axes[0].patches
-    spans = sorted((patch.get_x(), patch.get_x() + patch.get_width()) for patch in patches)
-    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
-    assert len({patch.get_facecolor() for patch in patches}) == 10
-
-
-def test_panels_stand_side_by_side_and_may_lack_a_bar(tmp_path, drawn):
-    two = [Bar("h", "llpe", 0.9, 0.1, "mlp"), Bar("h", "none", 0.6, 0.1, "gt"), Bar("h", "llpe", 0.8, 0.1, "gt")]
-    accuracy_bars(two, tmp_path / "a.png")
-    assert [ax.get_title() for ax in drawn[0].axes] == ["mlp", "gt"]
-    assert [len(ax.patches) for ax in drawn[0].axes] == [1, 2]
-    assert legend_of(drawn[0]) == ["llpe", "none"]
-
-
-@pytest.mark.parametrize("suffix", ["png", "pdf"])
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
 def test_the_same_figure_gives_the_same_bytes(tmp_path, suffix):
-    one, two = (accuracy_bars(BARS, tmp_path / f"{name}.{suffix}", chance=0.5).read_bytes() for name in "ab")
+    one, two = (density_plot([1.0, 2.0, 3.0], tmp_path / f"{name}.{suffix}").read_bytes() for name in "ab")
     assert one == two
 
 
@@ -95,12 +61,13 @@ def test_density_shows_the_share_of_each_third(tmp_path, drawn):
 @pytest.mark.parametrize(
     ("draw", "says"),
     [
-        (lambda folder: accuracy_bars(BARS, folder / "a.gif"), r"`path` must end in one of \.png, \.pdf, \.svg, got"),
-        (lambda folder: density_plot([1.0] * 3, folder / "a"), "`path` must end in"),
+        (
+            lambda folder: density_plot([1.0] * 3, folder / "a.gif"),
+            r"`path` must end in one of \.png, \.pdf, \.svg",
+        ),
         (lambda folder: density_plot([], folder / "a.png"), "`shares` must be one row of a multiple of 3 bins"),
         (lambda folder: density_plot([1.0, 2.0], folder / "a.png"), "`shares` must be one row of a multiple of 3 bins"),
         (lambda folder: density_plot(np.ones((3, 3)), folder / "a.png"), "`shares` must be one row"),
-        (lambda folder: accuracy_bars([], folder / "a.png"), "must have something to show, got nothing"),
         (lambda _: line_plot([], xlabel="", ylabel=""), "must have something to show, got nothing"),
         (lambda _: interval_plot([], xlabel="", ylabel=""), "must have something to show, got nothing"),
         (lambda _: scatter_plot([], class_names=[]), "must have something to show, got nothing"),
@@ -139,7 +106,8 @@ def test_axes_can_be_logarithmic_and_error_bars_stand_beside_each_other_there_to
 
 def test_intervals_of_a_group_stand_beside_each_other():
     given = [Interval(s, g, 50.0, 40.0, 70.0, "cora") for g in ("low", "high") for s in ("none", "llpe")]
-    (ax,) = interval_plot(given, xlabel="x", ylabel="y", strong=["llpe"]).axes
+    (ax,) = interval_plot(given, xlabel="x", ylabel="y", chance=50, strong=["llpe"]).axes
+    assert [text.get_text() for text in ax.texts] == ["chance"]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["low", "high"]
     places = sorted(x for container in ax.containers for x in container.lines[0].get_xdata())
     assert np.allclose(places, [-0.18, 0.18, 0.82, 1.18])
@@ -201,10 +169,7 @@ def test_unknown_names_keep_their_style_and_never_share_one():
     assert styles(["mine", "none"])["mine"] == styles(["mine", "llpe"])["mine"]
 
 
-def test_lines_and_bars_take_the_same_colours(tmp_path, drawn):
+def test_lines_take_the_colours_of_their_encodings():
     names = ["none", "lpe-flk", "rwse", "llpe"]
-    expected = [ENCODINGS[name].lower() for name in names]
     (ax,) = line_plot([Point(name, x, x) for name in names for x in (0.0, 1.0)], xlabel="x", ylabel="y").axes
-    assert [line.get_color().lower() for line in ax.lines] == expected
-    accuracy_bars([Bar("a", name, 0.5) for name in names], tmp_path / "a.png")
-    assert [to_hex(patch.get_facecolor()) for patch in drawn[0].legends[0].get_patches()] == expected
+    assert [line.get_color() for line in ax.lines] == [ENCODINGS[name] for name in names]

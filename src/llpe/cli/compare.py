@@ -97,7 +97,8 @@ def demo(
     """
     from llpe.cli.train import train_with_progress
     from llpe.lab.quick import demo_configs
-    from llpe.report.figures import Bar, accuracy_bars
+    from llpe.report.figures import save_figure
+    from llpe.report.plots import Interval, interval_plot
     from llpe.report.tables import make_tables
     from llpe.runs import load_runs
 
@@ -105,10 +106,14 @@ def demo(
     fits = [train_with_progress(opt.open_graph(config.dataset), config, runs, workers) for config in configs]
     found = load_runs([fit.run or "" for fit in fits])
     tables = make_tables(found)
-    homophily = [f"homophily {run.dataset.rpartition('homophily=')[2]}" for run in found]
-    pairs = zip(homophily, found, strict=True)
-    bars = [Bar(group, run.encoding, run.mean or 0.0, run.std, panel=run.model) for group, run in pairs]
-    figure = accuracy_bars(bars, runs / "demo.png", chance=0.5, title="Two blocks, 2000 nodes, degree 10")
+    shown = []
+    for run in found:
+        mean, std = 100 * (run.mean or 0.0), 100 * (run.std or 0.0)
+        homophily = run.dataset.rpartition("homophily=")[2]
+        shown.append(Interval(run.encoding, f"homophily {homophily}", mean, mean - std, mean + std, run.model))
+    figure = runs / "demo.png"
+    axes = {"xlabel": "two blocks, 2000 nodes, degree 10", "ylabel": "test accuracy in %"}
+    save_figure(interval_plot(shown, **axes, chance=50), figure)
     if json:
         console.write_json({"tables": [each.as_dict() for each in tables], "figure": str(figure)})
     else:

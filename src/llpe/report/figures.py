@@ -1,16 +1,14 @@
-"""Figures for print, drawn without a display: what all share, the bars of a comparison, the density of a spectrum."""
+"""Figures for print, drawn without a display: what all share, and the density of a spectrum."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from llpe.report.palette import FAINT, INK, THIRDS, styles
+from llpe.report.palette import FAINT, INK, THIRDS
 from llpe.report.thirds import THIRDS as NAMES
 from llpe.storage import replacing
 
@@ -21,61 +19,6 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".pdf", ".svg")
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One bar: the group it stands in, what the legend calls it, its score in 0 … 1 with its deviation, its panel."""
-
-    group: str
-    encoding: str
-    mean: float
-    std: float | None = None
-    panel: str = ""
-
-
-def accuracy_bars(rows: Sequence[Bar], path: str | Path, *, chance: float | None = None, title: str = "") -> Path:
-    """Groups of bars with error bars, one bar for each encoding; a dashed line where guessing is.
-
-    Args:
-        rows: the bars; groups, encodings and panels are drawn in the order in which they first come.
-        path: where to write, ``.png``, ``.pdf`` or ``.svg``.
-        chance: the score of guessing.
-        title: a line above the figure.
-    """
-    path = _checked(path)
-    frame = pd.DataFrame(rows, columns=["group", "encoding", "mean", "std", "panel"])
-    panels, groups, names = (list(frame[key].unique()) for key in ("panel", "group", "encoding"))
-    width = max(5.5, 1.2 + 0.34 * len(groups) * (len(names) + 1))
-    figure, axes = new_panels(panels, width, title, "test accuracy in %")
-    colours = {name: style.colour for name, style in styles(names).items()}
-    wide = 0.84 / len(names)
-    for ax, panel in zip(axes, panels, strict=True):
-        for index, name in enumerate(names):
-            mine = frame[(frame["panel"] == panel) & (frame["encoding"] == name)]
-            where = mine["group"].map(groups.index) + (index - (len(names) - 1) / 2) * wide
-            ax.bar(where, 100 * mine["mean"], 0.92 * wide, color=colours[name], zorder=2)
-            for x, mean, std in zip(where, 100 * mine["mean"], 100 * mine["std"].astype(float), strict=True):
-                _label_bar(ax, x, mean, std)
-        if chance is not None:
-            draw_chance(ax, 100 * chance, above=True)
-        ax.set_xticks(range(len(groups)), groups, fontsize=11)
-        room = 0.0 if chance is None else 0.8 / (len(names) + 1)  # for the word
-        ax.set(xlim=(-0.5, len(groups) - 0.5 + room), ylim=(0, 108), yticks=range(0, 101, 20))
-        plain_axes(ax)
-        ax.tick_params(axis="x", length=0)
-    from matplotlib.patches import Patch
-
-    legend_below(figure, [Patch(label=name, color=colour) for name, colour in colours.items()])
-    save_figure(figure, path)
-    return path
-
-
-def _label_bar(ax: Axes, x: float, height: float, std: float) -> None:
-    if not np.isnan(std):
-        ax.errorbar(x, height, std, color=INK, elinewidth=1.1, capsize=2.2, zorder=3)
-    text = ax.text(x, height + np.nan_to_num(std) + 1.5, f"{height:.0f}", ha="center", va="bottom")
-    text.set(fontsize=8, color=INK, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})
-
-
 def density_plot(shares: Sequence[float] | np.ndarray, path: str | Path, *, title: str = "") -> Path:
     """The density of a normalised Laplacian's eigenvalues on [0, 2], with the share of each third.
 
@@ -84,7 +27,9 @@ def density_plot(shares: Sequence[float] | np.ndarray, path: str | Path, *, titl
         path: where to write, ``.png``, ``.pdf`` or ``.svg``.
         title: a line above the figure.
     """
-    path = _checked(path)
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise ValueError(f"`path` must end in one of {', '.join(FORMATS)}, got {str(path)!r}.")
     values = np.asarray(shares, dtype=np.float64)
     if values.ndim != 1 or values.size == 0 or values.size % 3:
         raise ValueError(f"`shares` must be one row of a multiple of 3 bins, got shape {list(values.shape)}.")
@@ -110,7 +55,7 @@ def density_plot(shares: Sequence[float] | np.ndarray, path: str | Path, *, titl
 
 
 def new_panels(
-    panels: Sequence[str], width: float, title: str, ylabel: str, *, sharey: bool = True
+    panels: Sequence[str], width: float, ylabel: str, *, sharey: bool = True
 ) -> tuple[Figure, Sequence[Axes]]:
     """Plots side by side, ``width`` inches each, under these titles."""
     if not panels:
@@ -120,16 +65,13 @@ def new_panels(
     for ax, panel in zip(axes, panels, strict=True):
         ax.set_title(panel, fontsize=11, color=INK)
     axes[0].set_ylabel(ylabel, fontsize=11, color=INK)
-    if title:
-        figure.suptitle(title, fontsize=12.5, color=INK)
     return figure, axes
 
 
-def draw_chance(ax: Axes, height: float, *, above: bool = False) -> None:
-    ax.axhline(height, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4 if above else 1)
-    offset = {"xytext": (0, 2 if above else -2), "textcoords": "offset points", "va": "bottom" if above else "top"}
-    place: dict[str, Any] = offset | {"xycoords": ax.get_yaxis_transform(), "ha": "right"}
-    ax.annotate("chance", (1, height), fontsize=8, color=INK, **place)
+def draw_chance(ax: Axes, height: float) -> None:
+    ax.axhline(height, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    below: dict[str, Any] = {"xytext": (0, -2), "textcoords": "offset points", "va": "top", "ha": "right"}
+    ax.annotate("chance", (1, height), xycoords=ax.get_yaxis_transform(), fontsize=8, color=INK, **below)
 
 
 def legend_below(figure: Figure, handles: Sequence[Any]) -> None:
@@ -159,22 +101,17 @@ def plain_axes(ax: Axes) -> None:
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Writes all or nothing; the same figure gives the same bytes. A PNG has 256 colours, and a third the size."""
+    from matplotlib import rc_context
     from PIL import Image
 
     kind = path.suffix.lower().removeprefix(".")
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    with replacing(path) as partial:
+    with replacing(path) as partial, rc_context({"svg.hashsalt": "llpe"}):
         figure.savefig(partial, format=kind, dpi=200, metadata=dates.get(kind))
         if kind == "png":
             with Image.open(partial) as image:
                 small = image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
             small.save(partial, format="png", optimize=True)
-
-
-def _checked(path: str | Path) -> Path:
-    if Path(path).suffix.lower() not in FORMATS:
-        raise ValueError(f"`path` must end in one of {', '.join(FORMATS)}, got {str(path)!r}.")
-    return Path(path)
 
 
 def plain_log_ticks(figure: Figure, x: Sequence[float], *, y: bool = False) -> None:

@@ -77,7 +77,7 @@ def line_plot(
     """
     frame = pd.DataFrame(points, columns=["series", "x", "y", "error", "panel"]).sort_values("x", kind="stable")
     panels, series = (list(dict.fromkeys(getattr(point, key) for point in points)) for key in ("panel", "series"))
-    figure, axes = new_panels(panels, 4.9, "", ylabel)
+    figure, axes = new_panels(panels, 4.9, ylabel)
     looks = _line_styles(series, strong)
     there, back = (np.log, np.exp) if "x" in log else (np.asarray, np.asarray)
     for ax, panel in zip(axes, panels, strict=True):
@@ -105,6 +105,7 @@ def interval_plot(
     *,
     xlabel: str,
     ylabel: str,
+    chance: float | None = None,
     strong: Collection[str] = (),
 ) -> Figure:
     """Points with intervals, the series of a group beside each other, in panels side by side.
@@ -112,11 +113,12 @@ def interval_plot(
     Args:
         intervals: groups, series and panels are drawn in the order in which they first come.
         xlabel, ylabel: what the axes are, with the unit.
+        chance: the height of a dashed line: what guessing gives.
         strong: series that are drawn thicker.
     """
     frame = pd.DataFrame(intervals, columns=["series", "group", "y", "low", "high", "panel"])
     panels, series = list(frame["panel"].unique()), list(frame["series"].unique())
-    figure, axes = new_panels(panels, 5.4, "", ylabel, sharey=False)
+    figure, axes = new_panels(panels, 5.4, ylabel, sharey=False)
     looks = {name: style | {"linestyle": "none"} for name, style in _line_styles(series, strong).items()}
     for ax, panel in zip(axes, panels, strict=True):
         mine = frame[frame["panel"] == panel]
@@ -126,6 +128,8 @@ def interval_plot(
             where = line["group"].map(groups.index) + (index - (len(series) - 1) / 2) * 0.72 / len(series)
             style = looks[name] | {"markersize": 6, "elinewidth": looks[name]["linewidth"], "capsize": 2.5}
             ax.errorbar(where, line["y"], [line["y"] - line["low"], line["high"] - line["y"]], **style)
+        if chance is not None:
+            draw_chance(ax, chance)
         for border in range(1, len(groups)):
             ax.axvline(border - 0.5, color="#ececec", linewidth=0.8, zorder=0)
         ax.set_xticks(range(len(groups)), groups, fontsize=9)
@@ -144,7 +148,7 @@ def scatter_plot(clouds: Sequence[Cloud], *, class_names: Sequence[str]) -> Figu
         clouds: the panels.
         class_names: what the legend calls class 0, 1, …
     """
-    figure, axes = new_panels([cloud.panel for cloud in clouds], 3.7, "", "", sharey=False)
+    figure, axes = new_panels([cloud.panel for cloud in clouds], 3.7, "", sharey=False)
     for ax, cloud in zip(axes, clouds, strict=True):
         order = np.random.default_rng(0).permutation(len(cloud.classes))
         colours = [SERIES[int(each) % len(SERIES)] for each in cloud.classes[order]]
