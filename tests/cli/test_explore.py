@@ -242,10 +242,5 @@ def test_cache_is_listed_and_cleared(llpe, answer, tmp_path):
     assert answer("cache", "--path") == {"folder": str(folder)}
 
 
-def test_a_limit_that_is_no_number_is_refused(llpe, monkeypatch):
-    monkeypatch.setenv("LLPE_CACHE_GB", "much")
-    assert "`LLPE_CACHE_GB` must be a number of gigabytes" in llpe("cache", code=2).stderr
-
-
 def test_an_entry_that_vanishes_meanwhile_is_no_error(tmp_path):
     assert _entry(tmp_path / "gone", {"kind": "spectrum", "seed": 0}, 3)["unused_seconds"] == 0
