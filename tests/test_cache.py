@@ -173,6 +173,18 @@ def test_a_limit_that_is_no_number_of_gigabytes_is_refused(text: str, monkeypatc
         fetch("kind", LARGE, {}, no_compute)
 
 
+def test_without_a_home_the_environment_is_enough_and_nothing_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # neither HOME nor an entry in passwd
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("LLPE_CACHE", str(tmp_path))
+    assert default_cache().folder == tmp_path
+    monkeypatch.delenv("LLPE_CACHE")
+    with pytest.warns(CacheWarning, match=r"nothing is cached: .*home directory.* Set LLPE_CACHE to a folder"):
+        assert fetch("kind", LARGE, {}, Compute()).tensors["a"].sum() == 100
+
+
 def test_the_argument_chooses_the_cache(own_cache: Path, cache: Cache) -> None:
     compute = Compute()
     for _ in range(2):

@@ -188,6 +188,26 @@ def test_a_reader_who_leaves_early_is_no_error():
     assert process.returncode == 1
 
 
+def test_closed_streams_are_no_error():
+    command = f"{sys.executable} -m llpe.cli list encodings"
+    assert subprocess.run(f"{command} >&-", shell=True, stderr=subprocess.PIPE, check=True).stderr == b""
+    assert subprocess.run(f"{command} 2>&- <&-", shell=True, stdout=subprocess.PIPE, check=True).stdout
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.2, 0.4])
+def test_ctrl_c_while_the_program_is_loaded_shows_no_traceback(seconds):
+    code = f"""
+import os, signal, sys, threading
+threading.Timer({seconds}, os.kill, (os.getpid(), signal.SIGINT)).start()
+sys.argv = ["llpe", "list"]
+from llpe.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode in (0, 130)
+
+
 def test_the_program_runs_as_a_process(tmp_path):
     done = python("-m", "llpe.cli", "spectrum", "sbm:n=50", cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr

@@ -266,7 +266,8 @@ def test_a_users_own_graph_trains(kind, train_on, tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="sends Ctrl-C to a process group")
 def test_ctrl_c_keeps_checkpoints_and_says_how_to_resume(tmp_path):
     arguments = ["train", "--dataset", "sbm:n=400", "epochs=100000", "patience=100000", "splits.count=2", "dim=8"]
-    command = [sys.executable, "-m", "llpe.cli", *arguments, "--runs", str(tmp_path)]
+    runs = tmp_path / "my runs"
+    command = [sys.executable, "-m", "llpe.cli", *arguments, "--runs", str(runs)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     limit = time.monotonic() + 60
     while not list(tmp_path.rglob("checkpoint.pt")) and time.monotonic() < limit:
@@ -274,7 +275,8 @@ def test_ctrl_c_keeps_checkpoints_and_says_how_to_resume(tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130, said
-    assert "Resume with: llpe train" in said
+    assert "Resume with: llpe train '" in said
+    assert f"--runs '{runs}'" in said
     assert "Traceback" not in said
     assert len(list(tmp_path.rglob("checkpoint.pt"))) == 2
     assert not list(tmp_path.rglob("*.partial"))

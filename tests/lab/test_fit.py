@@ -22,6 +22,7 @@ from llpe.lab import train as train_module
 from llpe.lab.predict import predict_graph
 from llpe.lab.traces import load_classifier, write_config
 from llpe.lab.train import make_optimiser, make_task, prepared, score, train_split
+from llpe.lab.workers import plan
 from llpe.sealed import write_text
 
 QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
@@ -355,6 +356,18 @@ def test_a_run_killed_at_any_moment_ends_as_an_uninterrupted_one(tmp_path):
     for one, two in zip(reports["whole"], reports["killed"], strict=True):
         for key in ("train", "val", "test", "best_epoch", "epochs", "split_fingerprint"):
             assert one[key] == two[key], key
+
+
+def test_threads_are_few_and_never_more_than_torch_is_set_to():
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        assert plan(1, work=10**9).threads == 1
+        torch.set_num_threads(64)
+        assert plan(1, work=10**4).threads == 1
+        assert plan(1, work=10**9).threads == len(os.sched_getaffinity(0))
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_a_folder_in_use_is_refused(tmp_path, monkeypatch):

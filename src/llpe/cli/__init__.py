@@ -6,16 +6,18 @@ program, :mod:`llpe.cli.console` prints, :mod:`llpe.cli.options` is what command
 
 import sys
 
-from llpe.extra import require_lab
-
 try:
-    require_lab("`llpe`")
-except ModuleNotFoundError as error:
-    sys.exit(f"error: {error}")
+    from llpe.extra import require_lab
 
-from llpe.cli.app import app, main
+    try:
+        require_lab("`llpe`")
+    except ModuleNotFoundError as error:
+        sys.exit(f"error: {error}")
+    from llpe.cli.app import app, main
 
-# Importing a module registers its commands, in the order in which `llpe --help` lists them.
-from llpe.cli import train, compare, explore, large, reproduce  # isort: skip
+    # Importing a module registers its commands, in the order in which `llpe --help` lists them.
+    from llpe.cli import train, compare, explore, large, reproduce  # isort: skip
+except KeyboardInterrupt:  # so early that nobody is there yet to say so
+    sys.exit(130)
 
 __all__ = ["app", "compare", "explore", "large", "main", "reproduce", "train"]

@@ -142,7 +142,13 @@ def _program(
 
 
 def main() -> None:
-    """The console script. What the encoding of stdout lacks is printed as a question mark."""
+    """The console script. What the encoding of stdout lacks is printed as a question mark; a closed one is no error."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r+"))  # noqa: SIM115  which takes its number, so that no other file gets it
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # before a command was found
+        sys.exit(INTERRUPTED)

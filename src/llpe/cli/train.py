@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean, stdev
@@ -57,7 +58,8 @@ def train(
         fit = train_with_progress(graph, config, runs, workers)
     except KeyboardInterrupt:
         folder = RunFolder.of(runs, config.model_copy(update={"data": graph.fingerprint}))
-        console.note(f"finished splits and checkpoints are kept. Resume with: llpe train {folder.path} --runs {runs}")
+        command = shlex.join(["llpe", "train", str(folder.path), "--runs", str(runs)])
+        console.note(f"finished splits and checkpoints are kept. Resume with: {command}")
         raise
     _show(fit, graph.metric, json=json)
 

@@ -217,7 +217,8 @@ def train_splits(
     finished = {outcome.split for outcome in outcomes}
     pending = [index for index in wanted if index not in finished]
     train = partial(_train, task, splits, folder, pause)
-    for outcome in run_splits(train, pending, plan(len(splits), workers), on_progress):
+    work = task.dataset.num_nodes * (task.config.model.hidden + task.model.encoding.dim)
+    for outcome in run_splits(train, pending, plan(len(splits), workers, work=work), on_progress):
         if on_outcome is not None:
             on_outcome(outcome)
         outcomes.append(outcome)

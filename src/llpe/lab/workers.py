@@ -1,8 +1,10 @@
 """Many splits side by side on one machine, without oversubscribing its cores.
 
-Splits are independent, so each worker process trains one at a time with its share of the cores. The number of threads
-of a split depends on the number of splits and cores only, never on how many are left to do: a resumed run is computed
-as the uninterrupted one was. Workers are forked where the system can, so that they share the prepared graph.
+Splits are independent, so each worker process trains one at a time. A split has one thread, unless there are fewer
+splits than cores and much work in each: threads wait for each other after every operation, so a small split gains
+nothing from a second one, and is ten times slower when another program takes a core. The number of threads does not
+depend on how many splits are left to do: a resumed run is computed as the uninterrupted one was. Workers are forked
+where the system can, so that they share the prepared graph.
 
 Ctrl-C reaches the parent alone. It tells the workers to stop, and they do so after the epoch they are in, with a
 checkpoint.
@@ -29,6 +31,7 @@ from llpe.lab.train import Outcome, Progress
 Tell = Callable[[Progress], None]
 Train = Callable[[int, Tell], Outcome]
 REPORT_SECONDS = 0.2
+MUCH_WORK = 10**7  # numbers in a layer; with fewer, a second thread costs more than it brings on a busy machine
 
 
 class WorkerError(RuntimeError):
@@ -42,17 +45,23 @@ class Plan(NamedTuple):
     threads: int
 
 
-def plan(splits: int, workers: int | None = None) -> Plan:
-    """One worker per core, at most one per split; the cores are shared out evenly.
+def plan(splits: int, workers: int | None = None, *, work: int = 0) -> Plan:
+    """One worker per core, at most one per split; where there is much work, the cores are shared out evenly.
+
+    There are never more threads than torch is set to, by ``OMP_NUM_THREADS`` or ``torch.set_num_threads``.
+
+    Args:
+        work: how many numbers a layer holds, over all nodes.
 
     Example:
-        >>> plan(10, workers=1).workers
-        1
+        >>> plan(10, workers=1), plan(1)
+        (Plan(workers=1, threads=1), Plan(workers=1, threads=1))
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers is not None and workers < 1:
         raise ValueError(f"`workers` must be an integer of at least 1, got {workers!r}.")
-    return Plan(min(workers or cores, splits), max(1, cores // min(cores, splits)))
+    share = min(cores // min(cores, splits), torch.get_num_threads()) if work >= MUCH_WORK else 1
+    return Plan(min(workers or cores, splits), share)
 
 
 def run_splits(train: Train, pending: list[int], plan: Plan, on_progress: Tell | None = None) -> Iterator[Outcome]:
