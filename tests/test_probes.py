@@ -1,6 +1,5 @@
 """Probes against the exact formulas: features, moments, and the distances of the paper's Definition 1."""
 
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,8 +9,7 @@ import torch
 from llpe import Graph, chebyshev, full_spectrum, probe_features, tiny
 from llpe.data.synthetic import sbm
 from llpe.graph import TINY
-from llpe.probes import draw, moments, probe_range
-from llpe.spmm import row_products
+from llpe.probes import draw, probe_range
 
 
 def exact_terms(graph, order):
@@ -35,26 +33,43 @@ def test_features_are_chebyshev_polynomials_of_the_laplacian(name, order, probes
 
 
 @pytest.mark.parametrize("cuts", [(0, 40), (0, 1, 4, 12, 40), (0, 33, 40)])
-def test_ranges_of_probes_and_of_rows_are_those_of_the_whole_to_the_last_bit(monkeypatch, cuts):
-    graph = Graph.from_data(sbm(n=200, seed=0))
+def test_ranges_of_probes_are_those_of_the_whole_to_the_last_bit(monkeypatch, cuts):
+    graph = Graph.from_data(sbm(n=1000, seed=0))
     options = {"order": 33, "probes": 40, "centred": True}
-    whole, found = probe_features(graph, **options)
-    monkeypatch.setattr("llpe.probes.row_products", partial(row_products, rows=60))
-    monkeypatch.setattr("llpe.probes.ROWS", 60)  # of the sums and of the transposition
+    whole, inner = probe_range(graph, 0, 40, **options)
+    monkeypatch.setattr("llpe.probes.ROWS", 60)  # which are worked on at once
     parts = [probe_range(graph, *ends, **options) for ends in pairwise(cuts)]
-    features, inner = (torch.cat([f for f, _ in parts], dim=1), np.concatenate([i for _, i in parts], axis=2))
-    assert torch.equal(features, whole)
-    np.testing.assert_allclose(moments(inner), found, rtol=0, atol=1e-14)  # the sums over rows have other parts
+    assert torch.equal(torch.cat([features for features, _ in parts], dim=1), whole)
+    assert np.array_equal(np.concatenate([products for _, products in parts], axis=2), inner)
+    few, _ = probe_features(graph, **options | {"probes": 10, "centred": False})
+    many, _ = probe_features(graph, **options | {"centred": False})
+    assert torch.equal(few * 0.5, many[:, :10])  # the same probes, variance 1/10 against 1/40
 
 
-def test_inner_products_of_ranges_are_those_of_the_whole_to_the_last_bit():
-    graph = Graph.from_data(sbm(n=5000, seed=0))
-    _, whole = probe_range(graph, 0, 7, order=5, probes=7)
-    parts = [probe_range(graph, *ends, order=5, probes=7)[1] for ends in ((0, 1), (1, 4), (4, 7))]
-    assert np.array_equal(np.concatenate(parts, axis=2), whole)
-    few, _ = probe_features(graph, order=5, probes=2)
-    many, _ = probe_features(graph, order=5, probes=8)
-    assert torch.equal(few * 0.5, many[:, :2])  # the same probes, variance 1/2 against 1/8
+def test_threads_change_nothing(monkeypatch):
+    graph = Graph.from_data(sbm(n=1000, seed=0))
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = probe_range(graph, 0, 5, order=9, probes=5, centred=True)
+        for module in ("probes", "spmm"):
+            monkeypatch.setattr(f"llpe.{module}.ROWS", 100)
+        torch.set_num_threads(3)
+        together = probe_range(graph, 0, 5, order=9, probes=5, centred=True)
+        assert torch.get_num_threads() == 3
+        assert torch.equal(together[0], alone[0])
+        assert np.array_equal(together[1], alone[1])
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_moments_are_those_of_the_features():
+    features, found = probe_features(sbm(n=1000, seed=0), order=6, probes=3)
+    terms = features.double()
+    squares, neighbours = (terms**2).sum(dim=(0, 1)), (terms[..., 1:] * terms[..., :-1]).sum(dim=(0, 1))
+    expected = torch.stack([2 * squares[1:] - squares[0], 2 * neighbours - neighbours[0]]) / squares[0]
+    np.testing.assert_allclose(found[2::2], expected[0], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found[1::2], expected[1], rtol=0, atol=1e-8)
 
 
 def test_moments_give_the_spectral_density():

@@ -21,7 +21,7 @@ from llpe.checks import check_choice, check_count, check_seed
 from llpe.graph import SMALL, Graph, edges_of
 from llpe.inputs import GraphLike, as_data, check_data
 from llpe.laplacian import Kind, normalised_adjacency
-from llpe.probes import draw, without_trivial
+from llpe.probes import probe_block
 from llpe.spectrum import end_spectrum
 from llpe.spmm import multiply, torch_csr
 from llpe.walks import return_probabilities
@@ -123,9 +123,7 @@ def filtered_probes(
     view = Graph.from_data(graph)
     coefficients = BANKS[bank](order, dim // probes).float()
     operator = torch_csr(-normalised_adjacency(view))  # L̃ = L − I
-    start = torch.from_numpy(draw(view.num_nodes, probes, seed))
-    if probes > 1:
-        start = without_trivial(start, view.degree)
+    start = probe_block(view.degree, 0, probes, variance=1.0, centred=probes > 1, seed=seed)
     out = torch.zeros(dim // probes, view.num_nodes, probes)
     for weights, term in zip(coefficients.tolist(), recurrence(partial(multiply, operator), start, order), strict=True):
         for column, weight in zip(out, weights, strict=True):

@@ -207,20 +207,32 @@ def _merge_sparse(
     source: np.ndarray, target: np.ndarray, weight: np.ndarray | None, num_nodes: int
 ) -> tuple[sp.csr_array, int, int, int]:
     """The same for large graphs."""
-    weights = np.ones(source.size) if weight is None else weight
-    merged = sp.coo_array((weights, (source, target)), shape=(num_nodes, num_nodes)).tocsr()
+    shape = (num_nodes, num_nodes)
+    given = np.ones(source.size, dtype=bool) if weight is None else weight
+    merged = sp.csr_array(sp.coo_array((given, (source, target)), shape=shape))
     merged.sum_duplicates()
-    if weight is None:
-        merged.data[:] = 1.0
-    present = merged.copy()
-    present.data = np.ones_like(merged.data)
-    ways = present + present.T
-    adjacency = sp.csr_array(merged + merged.T)
+    duplicates = source.size - merged.nnz
+    turned = merged.tocsc()  # column by column, which is row by row of the transpose
+    if np.array_equal(merged.indptr, turned.indptr) and np.array_equal(merged.indices, turned.indices):
+        unequal = int(np.count_nonzero(merged.data != turned.data)) // 2
+        merged.data = (merged.data + turned.data) / 2 if unequal else merged.data.astype(np.float64, copy=False)
+        return merged, duplicates, 0, unequal
+    back = sp.csr_array((turned.data, turned.indices, turned.indptr), shape=shape)
+    ways = _present(merged) + _present(back)
     ways.sort_indices()
+    one_way = int(np.count_nonzero(ways.data == 1)) // 2
+    if weight is None:
+        return ways.astype(bool).astype(np.float64), duplicates, one_way, 0
+    adjacency = merged + back
     adjacency.sort_indices()
     adjacency.data /= ways.data
-    unequal = 0 if weight is None else abs(merged - merged.T).multiply(ways == 2).count_nonzero() // 2
-    return adjacency, source.size - merged.nnz, int((ways.data == 1).sum()) // 2, unequal
+    unequal = abs(merged - back).multiply(ways == 2).count_nonzero() // 2
+    return adjacency, duplicates, one_way, unequal
+
+
+def _present(matrix: sp.csr_array) -> sp.csr_array:
+    """1 at each entry."""
+    return sp.csr_array((np.ones(matrix.nnz, dtype=np.int8), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _search(starts: list[int], neighbours: list[int]) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,6 @@ O(order · probes · edges) time, and nothing of size n×n. The same products gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -22,9 +21,9 @@ from llpe.checks import check_count
 from llpe.graph import SMALL, Graph
 from llpe.inputs import GraphLike
 from llpe.laplacian import normalised_adjacency
-from llpe.spmm import ROWS, row_products, torch_csr
+from llpe.spmm import ROWS, Run, multiply_rows, ranges, threads, torch_csr
 
-Products = Callable[[Tensor], Iterable[tuple[slice, Tensor]]]  # L̃·block, one range of rows after another
+GROUP = 256  # rows whose inner products are added up first, eight of them in float32
 
 
 def draw(num_nodes: int, count: int, seed: int, *, first: int = 0) -> np.ndarray:
@@ -32,10 +31,31 @@ def draw(num_nodes: int, count: int, seed: int, *, first: int = 0) -> np.ndarray
 
     Each probe has a stream of its own, so a probe does not depend on how many are drawn or in which blocks.
     """
+    return _block(num_nodes, range(first, first + count), seed)
+
+
+def probe_block(degree: np.ndarray, first: int, stop: int, *, variance: float, centred: bool, seed: int) -> Tensor:
+    """The same with entries of this variance and, if ``centred``, without the part along the trivial eigenvector √d."""
+    trivial = np.sqrt(degree / max(degree.sum(), np.finfo(np.float64).tiny)) if centred else None
+    return torch.from_numpy(_block(degree.size, range(first, stop), seed, variance**0.5, trivial))
+
+
+def _block(
+    num_nodes: int, numbers: range, seed: int, size: float = 1.0, trivial: np.ndarray | None = None
+) -> np.ndarray:
+    out = np.empty((num_nodes, len(numbers)), dtype=np.float32)
     probe = _small_probe if num_nodes <= SMALL else _probe
-    out = np.empty((num_nodes, count), dtype=np.float32)
-    for column in range(count):
-        out[:, column] = probe(seed, first + column, num_nodes)
+
+    def fill(columns: slice) -> None:  # eight at once: single numbers far apart are slow to write
+        part = np.empty((columns.stop - columns.start, num_nodes), dtype=np.float32)
+        for row, number in zip(part, numbers[columns], strict=True):
+            np.multiply(probe(seed, number, num_nodes), np.float32(size), out=row)
+            if trivial is not None:
+                row -= np.einsum("v,v", trivial, row) * trivial
+        out[:, columns] = part.T
+
+    with threads(num_nodes) as run:
+        run(fill, ranges(len(numbers), 8))
     return out
 
 
@@ -100,24 +120,20 @@ def probe_range(
         (2, order, stop − first), from which :func:`moments` makes the moments.
     """
     n, count = graph.num_nodes, stop - first
-    products = row_products(torch_csr(-normalised_adjacency(graph)).to(device))  # L̃ = L − I
-    out = torch.empty(n, count, order)
+    operator = torch_csr(-normalised_adjacency(graph)).to(device)  # L̃ = L − I
+    out = torch.from_numpy(np.empty((n, count, order), dtype=np.float32))  # numpy asks for huge pages
     inner = np.empty((2, order, count))
     width = min(32, count) if n <= SMALL else max(1, min(32, count, count * order // 16))
-    for begin in range(0, count, width):
-        end = min(begin + width, count)
-        start = probe_block(graph.degree, first + begin, first + end, probes=probes, centred=centred, seed=seed)
-        inner[..., begin:end] = write_terms(out[:, begin:end], products, start.to(device))
+    with threads(n) as run:
+        for begin in range(0, count, width):
+            end = min(begin + width, count)
+            ends = first + begin, first + end
+            start = probe_block(graph.degree, *ends, variance=1 / probes, centred=centred, seed=seed).to(device)
+            inner[..., begin:end] = write_terms(out[:, begin:end], operator, start, run)
     return out, inner
 
 
-def probe_block(degree: np.ndarray, first: int, stop: int, *, probes: int, centred: bool, seed: int) -> Tensor:
-    """Probes ``first`` … ``stop − 1`` of ``probes``, with entries of variance 1/probes, shape (num_nodes, …)."""
-    block = torch.from_numpy(draw(degree.size, stop - first, seed, first=first)).mul_(probes**-0.5)
-    return without_trivial(block, degree) if centred else block
-
-
-def write_terms(out: Tensor, products: Products, start: Tensor) -> np.ndarray:
+def write_terms(out: Tensor, operator: Tensor, start: Tensor, run: Run) -> np.ndarray:
     """Writes T_m(L̃)·start for all m < order into ``out``, shape (num_nodes, width, order).
 
     Only two terms are kept, in place of ``start`` and another block like it. They are written to ``out`` as they come,
@@ -125,41 +141,56 @@ def write_terms(out: Tensor, products: Products, start: Tensor) -> np.ndarray:
 
     Args:
         out: on the CPU, the last two dimensions contiguous.
-        products: gives L̃·block for a block like ``start``, in ranges of rows that begin at multiples of ``ROWS``.
-        start: the signals, on the device and in the dtype of the computation; overwritten.
+        operator: L̃, in CSR layout.
+        start: the signals, on the device and in the dtype of ``operator``; overwritten.
+        run: from :func:`~llpe.spmm.threads`.
 
     Returns:
         ⟨T_m s, T_m s⟩ and ⟨T_m s, T_{m−1} s⟩ of each column s of ``start``, shape (2, order, width).
     """
     n, width, order = out.shape
-    tiles = out.flatten(1).unflatten(1, (order, width))
-    inner = np.empty((2, order, width))
-    term, other = start, torch.empty_like(start)
-    for m in range(order):
-        sums = torch.zeros(2, min(n, ROWS), width, dtype=torch.float64, device=start.device)
-        for rows, product in products(term) if m else ((slice(0, n), start),):
-            new = product if m == 0 else other[rows]
-            if m == 1:
-                new.copy_(product)
-            elif m > 1:  # 2·L̃·T_{m−1} − T_{m−2}, in place of T_{m−2}
-                torch.add(product, new, alpha=-0.5, out=new).mul_(2)
-            tiles[rows, m].copy_(new)
-            for now, before in zip(new.split(ROWS), term[rows].split(ROWS), strict=True):
-                sums[0, : len(now)] += now * now
-                sums[1, : len(now)] += now * before
-        if m:
-            term, other = other, term
-        inner[:, m] = sums.transpose(1, 2).contiguous().cpu().numpy().sum(axis=2)  # no column depends on the width
-    for begin in range(0, n, ROWS):
-        rows = slice(begin, begin + ROWS)
-        out[rows] = tiles[rows].clone().transpose(1, 2)
-    return inner
+    terms = out.flatten(1).unflatten(1, (order, width))
+    blocks = [start, torch.empty_like(start)]
+    terms[:, 0].copy_(start)
+    for m in range(1, order):
+        term, other = blocks
+
+        def step(rows: slice, m: int = m, term: Tensor = term, other: Tensor = other) -> None:
+            new = multiply_rows(operator, term, rows)
+            if m > 1:
+                new.add_(other[rows], alpha=-0.5).mul_(2)  # 2·L̃·T_{m−1} − T_{m−2}
+            other[rows] = new
+            terms[rows, m].copy_(new)
+
+        run(step, ranges(n, ROWS if operator.device.type == "cpu" else n))
+        blocks = [other, term]
+    sums = np.empty((-(-n // GROUP), 2, order, width))
+
+    def finish(rows: slice) -> None:
+        part = terms[rows].clone()
+        sums[rows.start // GROUP] = inner_products(part)
+        out[rows] = part.transpose(1, 2)
+
+    run(finish, ranges(n, GROUP))
+    return sums.sum(axis=0)
 
 
-def without_trivial(block: Tensor, degree: np.ndarray) -> Tensor:
-    """The columns of ``block``, changed in place, without their part along the trivial eigenvector √d."""
-    trivial = torch.from_numpy(np.sqrt(degree / max(degree.sum(), np.finfo(np.float64).tiny)))
-    return block.sub_(trivial[:, None] * (trivial @ block.double())[None])
+def inner_products(terms: Tensor) -> Tensor:
+    """⟨T_m s, T_m s⟩ and ⟨T_m s, T_{m−1} s⟩ over at most ``GROUP`` rows, shape (2, order, width), float64.
+
+    Half of the rows is added to the other half until one is left, so that no column depends on how many there are.
+
+    Args:
+        terms: T_m(L̃)s, shape (rows, order, width).
+    """
+    products = terms.new_zeros(2, GROUP, *terms.shape[1:])
+    torch.mul(terms, terms, out=products[0, : len(terms)])
+    torch.mul(terms[:, 1:], terms[:, :-1], out=products[1, : len(terms), 1:])
+    while (half := products.size(1) // 2) > 0:
+        products = products[:, :half] + products[:, half:]
+        if half == GROUP // 8:
+            products = products.double()
+    return products[:, 0]
 
 
 def moments(inner: np.ndarray) -> np.ndarray:

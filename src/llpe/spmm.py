@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
 
 import scipy.sparse as sp
 import torch
@@ -11,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 ROWS = 4096  # of a product that are computed and used before the next: they stay in the cache
+Run = Callable[[Callable[[Any], None], Iterable[Any]], None]  # calls a function with each of these arguments
 
 
 def torch_csr(matrix: sp.csr_array, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -39,27 +44,41 @@ def multiply(matrix: Tensor, block: Tensor) -> Tensor:
         return F.embedding_bag(columns, block, start, mode="sum", per_sample_weights=values, include_last_offset=True)
 
 
-def row_products(matrix: Tensor, rows: int = ROWS) -> Callable[[Tensor], Iterator[tuple[slice, Tensor]]]:
-    """block → matrix · block, one range of ``rows`` rows after another; on a GPU all at once."""
-    n = matrix.size(0)
-    if matrix.is_cuda:
-        return lambda block: iter([(slice(0, n), matrix @ block)])
-    begins = range(0, n, rows)
-    parts = [_rows_of(matrix, begin, min(begin + rows, n)) for begin in begins]
-
-    def product(block: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        for begin, part in zip(begins, parts, strict=True):
-            yield slice(begin, begin + part.size(0)), multiply(part, block)
-
-    return product
-
-
-def _rows_of(matrix: Tensor, begin: int, end: int) -> Tensor:
-    """A range of rows of a matrix in CSR layout, without a copy of its entries."""
-    start = matrix.crow_indices()[begin : end + 1]
+def multiply_rows(matrix: Tensor, block: Tensor, rows: slice) -> Tensor:
+    """The rows of matrix · block alone, for a range of rows without a step."""
+    start = matrix.crow_indices()[rows.start : rows.stop + 1]
     entries = slice(int(start[0]), int(start[-1]))
     columns, values = matrix.col_indices()[entries], matrix.values()[entries]
-    return _csr(start - start[0], columns, values, (end - begin, matrix.size(1)))
+    return multiply(_csr(start - start[0], columns, values, (len(start) - 1, matrix.size(1))), block)
+
+
+def ranges(count: int, length: int) -> Iterator[slice]:
+    """Slices of at most this length that make up ``count`` rows."""
+    return (slice(begin, min(begin + length, count)) for begin in range(0, count, length))
+
+
+@contextmanager
+def threads(num_nodes: int) -> Iterator[Run]:
+    """A function that calls another with each of some arguments, in as many threads as torch has.
+
+    Inside a thread torch has no further ones: each of its own steps would wait for the slower of two threads, which
+    takes long for many short steps on a busy machine. A graph of up to ``ROWS`` nodes is not worth a thread.
+
+    Example:
+        >>> with threads(5) as run:
+        ...     run(print, ranges(5, 4))
+        slice(0, 4, None)
+        slice(4, 5, None)
+    """
+    count = torch.get_num_threads() if num_nodes > ROWS else 1
+    if count == 1:
+        yield lambda work, arguments: deque(map(work, arguments), maxlen=0).clear()
+        return
+    try:
+        with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield lambda work, arguments: deque(pool.map(work, arguments), maxlen=0).clear()
+    finally:
+        torch.set_num_threads(count)
 
 
 def _csr(start: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
