@@ -4,7 +4,7 @@ import os
 import platform
 from importlib.metadata import version
 
-from llpe.paper.measuring import processor
+from llpe.measuring import processor
 
 
 def machine() -> str:

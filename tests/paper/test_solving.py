@@ -1,11 +1,14 @@
 """Promises of the studies of time and memory: what is measured, kept, left out and written."""
 
+from functools import partial
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
+from llpe.measuring import measure
 from llpe.paper.base import settings_of
-from llpe.paper.measuring import measure_apart, write_graph
-from llpe.paper.solving import Case, cases, measure_all, run
+from llpe.paper.solving import Case, cases, measure_all, run, write_graph
 
 SMALL = {"sizes": [100, 200, 400], "counts": [2, 4], "graphs": 2, "limit": 5.0}
 TIME = settings_of("solver-time", "quick") | SMALL
@@ -13,16 +16,17 @@ MEMORY = settings_of("solver-memory", "quick") | SMALL
 
 
 class Solver:
-    """Stands for :func:`measure_apart`: n·k/200 seconds and 100 kB a node; more seconds than the limit are too long."""
+    """Stands for :func:`measure`: n·k/200 seconds and 100 kB a node; more seconds than the limit are too long."""
 
     def __init__(self):
         self.calls = 0
 
-    def __call__(self, file, work, *, limit):
+    def __call__(self, module, function, *, limit, file, options):
         self.calls += 1
-        n, seed = (int("".join(filter(str.isdigit, part))) for part in file.stem.split("-")[1:])
-        seconds = n * work.get("first", 1) * (1 + seed / 10) / 200
-        return f"took more than {limit:g} s" if seconds > limit else {"seconds": seconds, "bytes": 1e5 * n}
+        n, seed = (int("".join(filter(str.isdigit, part))) for part in Path(file).stem.split("-")[1:])
+        seconds = n * options.get("first", 1) * (1 + seed / 10) / 200
+        late = {"failed": f"took more than {limit:g} s", "after": limit}
+        return late if seconds > limit else {"seconds": seconds, "bytes": 1e5 * n}
 
 
 @pytest.fixture
@@ -58,7 +62,7 @@ def test_a_measurement_is_made_once_and_one_that_took_too_long_again_with_more_t
 
 def test_a_failure_is_said_and_not_kept(context):
     small = TIME | {"sizes": [100], "counts": [2], "graphs": 1}
-    assert measure_all(small, context, lambda *_, **__: "failed: SpectrumError: no memory") == {}
+    assert measure_all(small, context, lambda *_, **__: {"failed": "failed: SpectrumError: no memory"}) == {}
     assert context.said[0].endswith("is left out: it failed: SpectrumError: no memory.")
     assert not list((context.runs / "solving").glob("*.json"))
 
@@ -82,11 +86,12 @@ def test_time_and_memory_come_from_the_same_measurements(solver, context):
 def test_a_process_measures_the_result_and_not_the_libraries_and_ends_when_it_must(tmp_path):
     graph = tmp_path / "graphs" / "sbm.npz"
     write_graph(graph, 3000, degree=10, homophily=0.8, seed=0)
-    result = measure_apart(graph, TIME["probes"], limit=300)
-    assert isinstance(result, dict), result
+    solve = partial(measure, "llpe.paper.solving", "solver", file=str(graph))
+    result = solve(options=TIME["probes"], limit=300)
     features = 3000 * 32 * 64 * 4
     assert features <= result["bytes"] < 3 * features  # importing torch alone takes more than that
     assert result["seconds"] > 0
-    assert measure_apart(graph, {"first": 256, "last": 256}, limit=0.01) == "took more than 0.01 s"
-    missing = measure_apart(tmp_path / "none.npz", {"first": 2}, limit=300)
-    assert str(missing).startswith("failed: FileNotFoundError")
+    late = {"failed": "took more than 0.01 s", "after": 0.01}
+    assert solve(options={"first": 256, "last": 256}, limit=0.01) == late
+    missing = measure("llpe.paper.solving", "solver", file=str(tmp_path / "none.npz"), options={"first": 2})
+    assert missing["failed"].startswith("failed: FileNotFoundError")

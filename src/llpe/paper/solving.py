@@ -11,6 +11,7 @@ of its own, which is ended when it takes too long; larger graphs are then left o
 
 from __future__ import annotations
 
+import io
 import os
 import statistics
 from collections.abc import Callable, Sequence
@@ -18,16 +19,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import scipy.sparse as sp
+
+from llpe.data import sbm
+from llpe.graph import Graph
+from llpe.measuring import Work, measure, processor
 from llpe.paper.base import Context, Settings
-from llpe.paper.measuring import measure_apart, processor, write_graph
+from llpe.probes import probe_features
 from llpe.report.figures import plain_log_ticks
 from llpe.report.plots import Point, line_plot
 from llpe.report.tables import Table
-from llpe.sealed import intact, read_json, write_json
+from llpe.sealed import intact, read_json, write_json, write_zip
+from llpe.spectrum import end_spectrum
 
 PANELS = {"first": "first k eigenpairs", "both": "first and last k eigenpairs"}
 Row = dict[str, Any]
-Measure = Callable[..., dict[str, float] | str]
+Measure = Callable[..., dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class Case:
         return f"{what}, n = {self.n}, graph {self.seed + 1}"
 
 
-def run(name: str, settings: Settings, context: Context, *, measure: Measure = measure_apart) -> list[Path]:
+def run(name: str, settings: Settings, context: Context, *, measure: Measure = measure) -> list[Path]:
     """Measures what is not measured yet, and writes table and figure of one quantity."""
     found = measure_all(settings, context, measure)
     rows = [_row(settings, found, method, k, n) for method, k in _lines(settings) for n in settings["sizes"]]
@@ -95,14 +102,41 @@ def _measure(folder: Path, case: Case, settings: Settings, measure: Measure) -> 
     if not graph.exists() or not intact(graph):
         write_graph(graph, case.n, **settings["graph"], seed=case.seed)
     work = {"first": {"first": case.k}, "both": {"first": case.k, "last": case.k}, "probes": settings["probes"]}
-    result = measure(graph, work[case.method], limit=limit)
-    if isinstance(result, str):
-        report = {**asdict(case), "reason": result, "limit": limit}
+    result = measure("llpe.paper.solving", "solver", limit=limit, file=str(graph), options=work[case.method])
+    if "failed" in result:
+        report = {**asdict(case), "reason": result["failed"], "limit": limit}
     else:
         report = {**asdict(case), **result, "cores": _cores(), "processor": processor()}
-    if not str(report.get("reason", "")).startswith("failed"):
+    if "failed" not in result or "after" in result:
         write_json(file, report)
     return report
+
+
+def solver(file: str, options: dict[str, Any]) -> Work:
+    """The work that is measured, from the adjacency in ``file`` to eigenvectors or features; nothing is cached.
+
+    ``options`` are those of ``end_spectrum``, or those of ``probe_features``, which have ``probes``.
+    """
+
+    def solve(graph: Graph, options: dict[str, Any]) -> None:
+        if "probes" in options:
+            probe_features(graph, **options)
+        else:
+            end_spectrum(graph, **options, cache=False)
+
+    # libraries load and threads start before the measurement
+    solve(Graph.from_data(sbm(1000)), options if "probes" in options else dict.fromkeys(options, 2))
+    adjacency = sp.csr_array(sp.load_npz(file))
+    return Work(lambda: solve(Graph(adjacency), options))  # a new graph each time: it remembers results
+
+
+def write_graph(path: Path, n: int, *, degree: float, homophily: float, seed: int) -> None:
+    """Keeps the adjacency of a block model, so that the measuring process need not make it."""
+    graph = Graph.from_data(sbm(n, degree=degree, homophily=homophily, seed=seed))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    buffer = io.BytesIO()
+    sp.save_npz(buffer, graph.adjacency, compressed=False)
+    write_zip(path, buffer)
 
 
 def _row(settings: Settings, found: dict[Case, Row], method: str, k: int, n: int) -> Row:
