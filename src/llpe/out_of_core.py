@@ -28,8 +28,8 @@ from llpe.checks import check_count, refusal
 from llpe.features import FILE, FORMAT, Features
 from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder, write_document
 from llpe.laplacian import inverse_sqrt
-from llpe.probes import draw
-from llpe.spmm import multiply, torch_csr
+from llpe.probes import GROUP, draw, inner_products
+from llpe.spmm import multiply, ranges, torch_csr
 
 WIDTH = 16  # probes of a block: as many numbers as a cache line holds, which is what a product fetches at least
 PROGRAM = 400_000_000  # bytes of the program and its libraries
@@ -139,9 +139,9 @@ def encode_block(graph: Path, out: Path, block: int, on_term: Callable[[int], No
     terms, turned = file.with_suffix(".terms"), file.with_suffix(".partial")
     try:
         with _naming(terms), terms.open("w+b") as store:
-            inner = _write_terms(folder, features, features.columns(block), store, on_term)
+            _write_terms(folder, features, features.columns(block), store, on_term)
             with _naming(turned):
-                facts = _turn(store, turned, features, len(features.columns(block)))
+                facts, inner = _turn(store, turned, features, len(features.columns(block)))
         os.replace(turned, file)
         write_document(file.with_suffix(".json"), FORMAT, facts | {"inner": inner.tolist()})
     finally:
@@ -151,17 +151,14 @@ def encode_block(graph: Path, out: Path, block: int, on_term: Callable[[int], No
 
 def _write_terms(
     folder: GraphFolder, features: Features, columns: range, store: BinaryIO, on_term: Callable[[int], None]
-) -> np.ndarray:
-    """Writes T_m(L̃)S for all m, one after another; returns the inner products that the moments are made of."""
+) -> None:
+    """Writes T_m(L̃)S for all m, one after another."""
     n, width, order = folder.num_nodes, len(columns), features.order
     scale = _inverse_roots(folder)
     term = draw(n, width, features.seed, first=columns.start)
     term *= np.float32(features.probes**-0.5)
     if features.centred:
         _centre(term, folder)
-    inner = np.zeros((2, order, width))
-    for first in range(0, n, ROWS):
-        inner[:, 0] += _inner(*[torch.from_numpy(term[first : first + ROWS])] * 2)
     _write(store, term)
     on_term(width)
     for m in range(1, order):
@@ -169,20 +166,12 @@ def _write_terms(
             new = _product(folder, first, last, scale, term)
             if m > 1:
                 new.add_(_read(store, m - 2, first, last, n, width), alpha=-0.5).mul_(2)
-            inner[0, m] += _inner(new, new)
-            inner[1, m] += _inner(new, torch.from_numpy(term[first:last]))
             store.seek(0, os.SEEK_END)
             _write(store, new.numpy())
         for first in range(0, n, ROWS):
             last = min(first + ROWS, n)
             term[first:last] = _read(store, m, first, last, n, width)
         on_term(width * (m + 1))
-    return inner
-
-
-def _inner(a: Tensor, b: Tensor) -> np.ndarray:
-    """⟨a, b⟩ of each column, in float64."""
-    return (a * b).sum(dim=0, dtype=torch.float64).numpy()
 
 
 def _product(folder: GraphFolder, first: int, last: int, scale: np.ndarray, term: np.ndarray) -> Tensor:
@@ -215,16 +204,18 @@ def _centre(block: np.ndarray, folder: GraphFolder) -> None:
         block[rows] -= np.sqrt(degree / total)[:, None] * along
 
 
-def _turn(store: BinaryIO, path: Path, features: Features, width: int) -> dict[str, Any]:
-    """Writes the stored terms [order, n, width] as an array [n, width, order]."""
+def _turn(store: BinaryIO, path: Path, features: Features, width: int) -> tuple[dict[str, Any], np.ndarray]:
+    """Writes the stored terms [order, n, width] as an array [n, width, order]; returns what :class:`ArrayWriter` says
+    of it, and the inner products that the moments are made of."""
     n, order = features.num_nodes, features.order
-    step = max(1, ROWS // order)
+    inner = np.zeros((2, order, width))
     with ArrayWriter(path, "<f4", (n, width, order)) as writer:
-        for first in range(0, n, step):
-            last = min(first + step, n)
-            terms = [_read(store, m, first, last, n, width) for m in range(order)]
-            writer.append(torch.stack(terms, dim=2).numpy())
-        return writer.finish()
+        for rows in ranges(n, GROUP * max(1, ROWS // (GROUP * order))):
+            terms = torch.stack([_read(store, m, rows.start, rows.stop, n, width) for m in range(order)], dim=1)
+            for part in terms.split(GROUP):
+                inner += inner_products(part).numpy()
+            writer.append(terms.transpose(1, 2).contiguous().numpy())
+        return writer.finish(), inner
 
 
 def _write(store: BinaryIO, block: np.ndarray) -> None:
