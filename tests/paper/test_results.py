@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from llpe.paper.experiments import experiments_page, rank_sentences, stragglers, summary
+from llpe.paper.experiments import experiments_page, outliers, rank_sentences, summary
 from llpe.paper.reasons import legend, reasons
 from llpe.paper.results import CELL, average_ranks, beside_the_paper, distance, read_results, score, tables
 from llpe.report.marks import fill
@@ -24,9 +24,9 @@ def test_the_documents_are_those_that_results_give():
 def test_a_split_far_below_the_others_is_named():
     cell = {"dataset": "ring", "model": "mlp", "encoding": "none", "val": 31.0}
     rows = pd.DataFrame([cell | {"split": at, "test": test} for at, test in enumerate([80.0, 81.0, 79.0, 30.0])])
-    (sentence,) = stragglers(rows)
+    (sentence,) = outliers(rows)
     assert "ring, mlp, none: split 3 at 30.0 (validation 31.0), the median is 79.5" in sentence
-    assert not list(stragglers(rows[:3]))
+    assert not list(outliers(rows[:3]))
 
 
 def result(encoding, mean, dataset="texas", model="mlp", **changes):

@@ -1,7 +1,7 @@
 """What a search may choose from: the paper's grid, that of the authors' published code, and an extended one.
 
 A space maps keys of the config to lists of choices. Several keys that go together are written with a comma, and
-their choices are lists: ``"l1,l2": [[0.01, 0.01], [0, 0]]``. What belongs to an encoding is said by its class.
+their choices are lists: ``"l1,l2": [[0.01, 0.01], [0, 0]]``. An encoding's class says what to choose for it.
 
 * ``paper``: the paper's grid, everything else as in its protocol
 * ``authors``: the grid of the authors' published code

@@ -65,7 +65,7 @@ class Context:
         out: where tables and figures go.
         workers: processes at a time; default one per core.
         data_root: where benchmarks are.
-        say: is told, in a line, what is left out and why.
+        say: called with a line about what is left out, and why.
         track: goes through the items of a study; is given their title and how to describe one.
     """
 
@@ -78,7 +78,7 @@ class Context:
     track: Track = lambda items, title, describe: items
 
     def load(self, name: str) -> NodeDataset | None:
-        """A graph; None, and the reason is said, if its files are missing."""
+        """A graph; None, with a note, if its files are missing."""
         try:
             return load_graph(name, data_root=self.data_root)
         except DownloadError as error:

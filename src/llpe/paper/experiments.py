@@ -33,11 +33,11 @@ from llpe.report.statistics import signed_rank
 from llpe.report.tables import MISSING, Table
 from llpe.storage import replacing
 
-STRAGGLING = 25.0  # points below the median of a cell's splits
+FAR_BELOW = 25.0  # points below the median of a cell's splits
 PREFACE = """# Experiments
 
-This page is made from the files in `results/` by `make experiments`; each of them was written by the command that
-stands first in its section, and says below the figure what is smaller than in the paper.
+This page is made from the files in `results/` by `make experiments`; the command at the top of each section wrote
+them. Below a figure you read what is smaller than in the paper.
 
 `llpe-minmax` is LLPE as published; `llpe` differs in the scaling of eigenvectors (unit length, one seeded direction
 for each eigenspace, times a `size` that is searched); `llpe-probes` needs no eigenvector."""
@@ -65,7 +65,7 @@ def summary(results: str | Path) -> str:
     cells = read_results(path).query("model in ('mlp', 'sage')")
     splits = read_table(path.with_name("table-small-splits.csv")).query("model == 'mlp'")
     (shown,) = tables(cells.query("model == 'mlp'"))
-    return "\n\n".join([shown.markdown(), *rank_sentences(cells), *stragglers(splits)])
+    return "\n\n".join([shown.markdown(), *rank_sentences(cells), *outliers(splits)])
 
 
 def _table(folder: Path, name: str) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _table(folder: Path, name: str) -> Iterator[str]:
     for table in tables(results):
         yield table.markdown()
     yield from rank_sentences(results)
-    yield from stragglers(splits)
+    yield from outliers(splits)
     yield _paired(results, splits).markdown()
     yield from _beside_the_paper(results, searches)
     yield _searches(searches).markdown()
@@ -128,13 +128,13 @@ def rank_sentences(results: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def stragglers(splits: pd.DataFrame) -> Iterator[str]:
+def outliers(splits: pd.DataFrame) -> Iterator[str]:
     """Splits far below the others of their cell, whose mean then says little."""
     middle = splits.groupby(CELL)["test"].transform("median")
     listed = [
         f"{row.dataset}, {row.model}, {row.encoding}: split {row.split} at {row.test:.1f} (validation {row.val:.1f}), "
         f"the median is {row.middle:.1f}"
-        for row in splits.assign(middle=middle)[splits["test"] < middle - STRAGGLING].itertuples()
+        for row in splits.assign(middle=middle)[splits["test"] < middle - FAR_BELOW].itertuples()
     ]
     if listed:
         yield f"Splits that ended far below the others, which the protocol does not repeat: {'; '.join(listed)}."

@@ -21,7 +21,7 @@ PUBLISHED = "llpe-minmax"
 OURS = ("llpe", "llpe-ends", PUBLISHED, "llpe-probes")
 CELL = ["dataset", "model", "encoding"]
 COLUMNS = [*CELL, "metric", "mean", "std", "splits", "wins", "rank", "paper_mean", "paper_std", "trials", "command"]
-AS_PUBLISHED = {PUBLISHED: "llpe", "llpe-ends": "llpe"}  # rows that stand for the paper's LLPE
+AS_PUBLISHED = {PUBLISHED: "llpe", "llpe-ends": "llpe"}  # rows to compare with the paper's LLPE
 
 
 def read_table(path: Any) -> pd.DataFrame:

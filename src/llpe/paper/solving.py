@@ -73,7 +73,7 @@ def _lines(settings: Settings) -> list[tuple[str, int]]:
 
 
 def measure_all(settings: Settings, context: Context, measure: Measure) -> dict[Case, Row]:
-    """The measurements that could be made; for the others the reason is said."""
+    """The measurements that could be made, with a note about each of the others."""
     found: dict[Case, Row] = {}
     given_up: dict[tuple[str, int], int] = {}
     for case in context.track(cases(settings), "measuring", str):

@@ -133,7 +133,7 @@ def plain_log_ticks(figure: Figure, x: Sequence[float], *, y: bool = False) -> N
 
 
 def plain_number(value: float) -> str:
-    """A number without powers of ten; thousands stand apart (by a thin space) from five digits on.
+    """A number without powers of ten; from five digits on a thin space separates thousands.
 
     Example:
         >>> plain_number(0.05), plain_number(2000), plain_number(100_000).split()

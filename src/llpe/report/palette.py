@@ -1,6 +1,6 @@
 """The colours of every figure. An encoding has one, with a marker and dashes, and keeps them wherever it is drawn.
 
-Which one is said in ``encodings/colours.toml``.
+The colours are in ``encodings/colours.toml``.
 """
 
 from __future__ import annotations

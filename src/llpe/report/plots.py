@@ -18,7 +18,7 @@ from llpe.report.palette import DASHES, FAINT, INK, MARKERS, SERIES, styles
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DODGE = 0.008  # of the axis, between two series: their error bars stand beside each other
+DODGE = 0.008  # of the axis, between two series: so that error bars do not overlap
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def scatter_plot(clouds: Sequence[Cloud], *, class_names: Sequence[str]) -> Figu
 
 
 def _line_styles(series: Sequence[str], strong: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Colour, marker and dashes of each series: told apart in grey, too."""
+    """Colour, marker and dashes of each series, so that they differ in grey, too."""
     return {
         name: {
             "color": style.colour,

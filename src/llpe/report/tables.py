@@ -33,7 +33,7 @@ class Table:
     Attributes:
         title: what the numbers are, with their unit.
         header: the name of each column.
-        rows: the texts, first column first; the others are numbers and stand to the right. The best is in **bold**.
+        rows: the texts, first column first; the others are numbers, aligned to the right. The best is in **bold**.
         remarks: sentences below the table.
 
     Example:
@@ -212,7 +212,7 @@ def csv_text(tables: Sequence[RunTable]) -> str:
 
 
 def label_runs(runs: Sequence[RunFolder]) -> list[str]:
-    """The encoding of each run, with the fewest options that tell apart runs of the same names on a data set."""
+    """The encoding of each run, with the fewest options that distinguish runs of the same names on a data set."""
     asked = [_asked(run) for run in runs]
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, run in enumerate(runs):

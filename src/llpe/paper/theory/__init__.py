@@ -1,7 +1,7 @@
 """The paper's statements as code: each a formula, a numerical check, and the curves of a figure.
 
 ``CHECKS`` is the one table, in the order of ``llpe verify``. Where a statement is wrong or loose as printed, the
-corrected one is checked, the printed one refuted by numbers where that is possible, and both are said.
+corrected one is checked, and numbers refute the printed one where that is possible; the output says which is which.
 """
 
 from __future__ import annotations
