@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from torch_geometric.data import Data
 
-from llpe.data import NodeDataset, load_graph
+from llpe.data import load_graph
+from llpe.homophily import local_homophily
 from llpe.paper import local, run_study
 from llpe.paper.base import config_of, settings_of
 
@@ -36,18 +36,19 @@ def test_all_fifths_of_both_graphs_are_written_with_their_intervals(context):
 def test_every_test_of_every_split_is_counted(context):
     dataset = load_graph(GRAPHS[0])
     run = context.train(dataset, config_of(SETTINGS, dataset.name, {"name": "none"}))
-    tested, right = local.tested_and_right(dataset, run)
-    assert tested.sum() == 3 * 30
-    assert right.sum() / tested.sum() == pytest.approx(np.mean(run.scores))
+    nodes = local.count_tests(run)
+    assert nodes.tested.sum() == 3 * 30
+    assert nodes.right.sum() / nodes.tested.sum() == pytest.approx(np.mean(run.scores))
+    known = local_homophily(dataset.data.edge_index, dataset.data.y)[nodes.index]
+    assert nodes.homophily.to_numpy() == pytest.approx(known.numpy(), nan_ok=True)
 
 
 def test_nodes_are_in_the_fifth_of_their_homophily():
     """A star: the centre has 2 of 5 neighbours of its class; leaves have all or none; one node is alone."""
     edges = torch.tensor([[0, 0, 0, 0, 0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0, 0, 0, 0, 0]])
-    data = Data(x=torch.zeros(7, 1), edge_index=edges, y=torch.tensor([0, 0, 0, 1, 1, 1, 1]))
-    dataset = NodeDataset("star", data, metric="accuracy", num_classes=2)
-    right = np.array([1, 1, 0, 1, 1, 0, 1])
-    groups = local.group_by_homophily(dataset, "none", np.ones(7, dtype=int), right, draws=10)
+    homophily = local_homophily(edges, torch.tensor([0, 0, 0, 1, 1, 1, 1]))
+    nodes = pd.DataFrame({"homophily": homophily, "tested": 1, "right": [1, 1, 0, 1, 1, 0, 1]})
+    groups = local.group_by_homophily("star", "none", nodes, draws=10)
     assert [(g.fifth, g.nodes, g.accuracy) for g in groups] == [
         ("0 – .2", 3, pytest.approx(2 / 3)),
         (".4 – .6", 1, 1.0),

@@ -12,11 +12,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from llpe.data import NodeDataset
-from llpe.lab import load_encoding
 from llpe.paper.base import Context, Settings, config_of
 from llpe.report.plots import Cloud, scatter_plot
 from llpe.report.tables import Table, percent
@@ -27,7 +24,8 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     """Both figures, and a table of how well a line separates the classes."""
     same, differ = (settings["graph"].format(settings[kind]) for kind in ("homophilous", "heterophilous"))
     alike, unlike = context.load_groups(name, [[same], [differ]])
-    learned = principal_components(learned_encoding(context, unlike, settings))
+    trained = context.train(unlike, config_of(settings, unlike.name, settings["encoding"]))
+    learned = (trained.arrays("picture", 0) or {})["points"]  # kept by training, up to 2000 nodes
     eigenvectors, components = ("eigenvector $u_2$", "eigenvector $u_3$"), ("component 1", "component 2")
     where = f"heterophilous (h = {settings['heterophilous']})"
     planes = [
@@ -57,28 +55,6 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
 def first_eigenvectors(dataset: NodeDataset) -> np.ndarray:
     """The first two nontrivial eigenvectors, shape (num_nodes, 2)."""
     return end_spectrum(dataset.data, first=3).vectors[:, 1:3].numpy()
-
-
-def learned_encoding(context: Context, dataset: NodeDataset, settings: Settings) -> Tensor:
-    """LLPE as it is after training, shape (num_nodes, dim)."""
-    trained = context.train(dataset, config_of(settings, dataset.name, settings["encoding"]))
-    encoding = load_encoding(trained.path)
-    with torch.no_grad():
-        return encoding(encoding.prepare(dataset.data))
-
-
-def principal_components(encoding: Tensor) -> np.ndarray:
-    """The two directions in which the rows differ most, shape (num_nodes, 2).
-
-    Example:
-        >>> principal_components(torch.tensor([[0.0, 0, 2], [0, 0, -2], [0, 1, 0], [0, -1, 0]])).round().tolist()
-        [[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
-    """
-    centred = (encoding - encoding.mean(dim=0)).double()
-    _, _, directions = torch.linalg.svd(centred, full_matrices=False)
-    largest = directions.abs().argmax(dim=1, keepdim=True)  # the sign of a direction is arbitrary: this fixes it
-    directions = directions * directions.gather(1, largest).sign()
-    return (centred @ directions[:2].T + 0.0).numpy()
 
 
 def separated(points: np.ndarray, classes: np.ndarray) -> float:

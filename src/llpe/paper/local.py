@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from llpe.data import NodeDataset, make_splits
-from llpe.homophily import local_homophily
-from llpe.lab.predict import predict_graph
 from llpe.paper.base import Context, Settings, config_of, remarks_of
+from llpe.report.charts import fifths
 from llpe.report.plots import Interval, interval_plot
 from llpe.report.tables import Table
 from llpe.runs import RunFolder
@@ -50,8 +49,8 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     groups: list[Group] = []
     for dataset, encoding in context.track(cells, "Local homophily", lambda cell: f"{cell[0].name}, {cell[1]}"):
         config = config_of(settings, dataset.name, settings["encodings"][encoding])
-        tested, right = tested_and_right(dataset, context.train(dataset, config))
-        groups += group_by_homophily(dataset, encoding, tested, right, draws=settings["draws"])
+        nodes = count_tests(context.train(dataset, config))
+        groups += group_by_homophily(dataset.name, encoding, nodes, draws=settings["draws"])
     there = {dataset.name for dataset in datasets}
     used = [(wanted, other) for wanted, *others in settings["graphs"] for other in others if other in there]
     remarks = [
@@ -70,33 +69,25 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     return context.write(name, [vars(group) for group in groups], [_grid(groups, settings, remarks)], {name: figure})
 
 
-def tested_and_right(dataset: NodeDataset, run: RunFolder) -> tuple[np.ndarray, np.ndarray]:
-    """How often each node was tested, and how often it was classified correctly, shape (num_nodes,) each."""
-    options = run.config["splits"]
-    splits = make_splits(dataset, options["kind"], count=options["count"], seed=options["seed"])
-    y = dataset.data.y.numpy()
-    tested, right = np.zeros(len(y), dtype=int), np.zeros(len(y), dtype=int)
+def count_tests(run: RunFolder) -> pd.DataFrame:
+    """Of each node that any split tests: its local homophily, how often it was tested, and how often it was right."""
+    tests = []
     for report in run.reports:
-        test = splits[report["split"]].test.numpy()
-        guess = predict_graph(run.path, dataset, split=report["split"]).probabilities.argmax(axis=1)
-        tested[test] += 1
-        right[test] += guess[test] == y[test]
-    return tested, right
+        masks, predictions = (run.arrays(name, report["split"]) or {} for name in ("split", "predictions"))
+        tests.append(pd.DataFrame(predictions).assign(node=np.flatnonzero(masks["test"])))
+    nodes = pd.concat(tests).groupby("node")
+    return nodes.agg(homophily=("homophily", "first"), tested=("correct", "size"), right=("correct", "sum"))
 
 
-def group_by_homophily(
-    dataset: NodeDataset, encoding: str, tested: np.ndarray, right: np.ndarray, *, draws: int
-) -> list[Group]:
+def group_by_homophily(dataset: str, encoding: str, nodes: pd.DataFrame, *, draws: int) -> list[Group]:
     """The fifths that have test nodes; nodes without a labelled neighbour are in none."""
-    share = local_homophily(dataset.data.edge_index, dataset.data.y).numpy()
-    fifth = np.where(np.isnan(share), -1, np.minimum(np.nan_to_num(share) * 5 + 1e-9, 4)).astype(int)
     groups = []
-    for index, name in enumerate(FIFTHS):
-        nodes = np.flatnonzero((fifth == index) & (tested > 0))
-        if nodes.size:
-            low, high = bootstrap(right[nodes], tested[nodes], draws=draws)
-            accuracy = float(right[nodes].sum() / tested[nodes].sum())
-            groups.append(Group(dataset.name, encoding, name, int(nodes.size), accuracy, low, high))
+    for fifth, part in nodes.groupby(fifths(nodes["homophily"])):
+        if fifth >= 0:
+            tested, right = part["tested"].to_numpy(), part["right"].to_numpy()
+            low, high = bootstrap(right, tested, draws=draws)
+            accuracy = float(right.sum() / tested.sum())
+            groups.append(Group(dataset, encoding, FIFTHS[fifth], len(part), accuracy, low, high))
     return groups
 
 

@@ -204,7 +204,7 @@ def homophily_chart(runs: Runs, looks: Looks) -> Chart | None:
     if not every:
         return None
     frame = pd.concat(pd.DataFrame(each).assign(run=label) for label, each in every).dropna()
-    bins = np.minimum((frame["homophily"] * BINS + 1e-6).astype(int), BINS - 1).rename("bin")
+    bins = pd.Series(fifths(frame["homophily"]), frame.index, name="bin")
     found = frame.groupby(["run", bins])["correct"].agg(["mean", "size"]).unstack()
     correct, sizes = (found[key].reindex(columns=range(BINS)) for key in ("mean", "size"))
     most = sizes.max().fillna(0).astype(int)
@@ -218,6 +218,18 @@ def homophily_chart(runs: Runs, looks: Looks) -> Chart | None:
         traces.append(trace)
     fixed = {"type": "category", "range": [-0.4, BINS - 0.6], "tickangle": 0, "tickfont": {"size": 11}}
     return _chart(traces, {"title": "local homophily"} | fixed, {"title": "correct in %", "range": [-3, 105]})
+
+
+def fifths(homophily: Any) -> np.ndarray:
+    """Which fifth of [0, 1] each share is in, 0 … 4; −1 where there is none.
+
+    Example:
+        >>> fifths([0.0, 0.2, 0.59, 1.0, np.nan]).tolist()
+        [0, 1, 2, 4, -1]
+    """
+    share = np.asarray(homophily)
+    place = np.minimum(np.nan_to_num(share) * BINS + 1e-6, BINS - 1)  # 0.6 may be stored as slightly less
+    return np.where(np.isnan(share), -1, place).astype(int)
 
 
 def curves_charts(runs: Runs, looks: Looks, metric: str, limit: int) -> list[Chart]:
