@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+MOST = 2**31 - 1  # of whatever is counted
+LARGEST_SEED = 2**63 - 1
+LARGEST = 3e38  # the range of float32, in which encodings are learned
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def refusal(name: str, rule: str, got: object, instead: str = "") -> ValueError:
@@ -16,21 +29,114 @@ def refusal(name: str, rule: str, got: object, instead: str = "") -> ValueError:
     return ValueError(f"`{name}` must {rule}, got {got}. {instead}".rstrip())
 
 
-def check_count(name: str, value: Any, *, least: int = 1) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise refusal(name, f"be an integer of at least {least}", repr(value))
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, refusing in words what is not of the kind that its signature says.
+
+    Kinds are ``int``, ``float``, ``bool``, ``str``, ``str | Path``, classes that the function's module knows, and any
+    of them or None; what is annotated otherwise is left to the function. NumPy's numbers become Python's.
+
+    Example:
+        >>> @checked
+        ... def twice(k: int) -> int:
+        ...     return 2 * k
+        >>> twice(np.int64(3))
+        6
+        >>> twice("3")
+        Traceback (most recent call last):
+            ...
+        ValueError: `k` must be an integer, got '3'.
+    """
+    signature = inspect.signature(function)
+    kinds = {name: str(each.annotation).removesuffix(" | None") for name, each in signature.parameters.items()}
+    optional = {name for name, each in signature.parameters.items() if str(each.annotation).endswith(" | None")}
+
+    @functools.wraps(function)
+    def checking(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError:
+            return function(*args, **kwargs)  # whose own words are better
+        for name, value in bound.arguments.items():
+            if value is None and name in optional:
+                continue
+            if kinds[name] in _KINDS:
+                rule, convert = _KINDS[kinds[name]]
+                converted = convert(value)
+                if converted is None:
+                    raise refusal(name, f"be {rule}", show(value))
+                bound.arguments[name] = converted
+                continue
+            kind = getattr(function, "__globals__", {}).get(kinds[name])
+            if isinstance(kind, type) and not isinstance(value, kind):
+                raise refusal(name, f"be a {kind.__name__}", type(value).__name__)
+        return function(*bound.args, **bound.kwargs)
+
+    return checking
 
 
-def check_seed(seed: Any) -> None:
-    check_count("seed", seed, least=0)
+def show(value: object) -> str:
+    """A value as it is shown in a refusal: its repr, cut where it is long."""
+    if isinstance(value, int) and abs(value) > 10**30:  # Python refuses to write very long ones
+        return "an integer of more than 30 digits"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}…"
 
 
-def check_number(name: str, value: Any, *, above: float = -math.inf) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= above:
-        rule = "a finite number" if above == -math.inf else f"a finite number above {above:g}"
-        raise ValueError(f"`{name}` must be {rule}, got {value!r}.")
+def check_count(name: str, value: Any, *, least: int = 1, most: int = MOST) -> int:
+    number = _integer(value)
+    if number is None or number < least:
+        raise refusal(name, f"be an integer of at least {least}", show(value))
+    if number > most:
+        raise refusal(name, f"be an integer of at most {most}", show(value))
+    return number
+
+
+def check_seed(seed: Any) -> int:
+    return check_count("seed", seed, least=0, most=LARGEST_SEED)
+
+
+def check_number(name: str, value: Any, *, above: float = -math.inf, least: float = -math.inf) -> float:
+    number = _number(value)
+    if number is None or number <= above or number < least:
+        bound = f" above {above:g}" if above > -math.inf else f" of at least {least:g}" if least > -math.inf else ""
+        raise refusal(name, f"be a finite number{bound}", show(value))
+    return number
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise refusal(name, f"be one of {', '.join(map(repr, choices))}", repr(value))
+    if not isinstance(value, str) or value not in choices:
+        raise refusal(name, f"be one of {', '.join(map(repr, choices))}", show(value))
+
+
+def _integer(value: Any) -> int | None:
+    value = value.item() if isinstance(value, np.integer) else value
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _number(value: Any) -> float | None:
+    value = value.item() if isinstance(value, np.integer | np.floating) else value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
+        return None
+    return value if abs(value) < 2**63 else float(value)
+
+
+def _flag(value: Any) -> bool | None:
+    return bool(value) if isinstance(value, bool | np.bool_) else None
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if isinstance(value, str) else None
+
+
+def _path(value: Any) -> str | Path | None:
+    fits = isinstance(value, str | Path) and "\0" not in str(value)
+    return value if fits else None
+
+
+_KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "int": ("an integer", _integer),
+    "float": ("a finite number", _number),
+    "bool": ("True or False", _flag),
+    "str": ("a text", _text),
+    "str | Path": ("a path", _path),
+}

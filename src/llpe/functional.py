@@ -17,16 +17,18 @@ from torch_geometric.data import Data
 
 from llpe.cache import Cache
 from llpe.chebyshev import BANKS, count_signals, recurrence, spread, to_unit_rows
-from llpe.checks import check_choice, check_count, check_seed
+from llpe.checks import check_choice, check_count, check_seed, checked
 from llpe.graph import SMALL, Graph, edges_of
 from llpe.inputs import GraphLike, as_data, check_data
 from llpe.laplacian import Kind, normalised_adjacency
 from llpe.probes import probe_block
 from llpe.spectrum import end_spectrum
 from llpe.spmm import multiply, torch_csr
+from llpe.storage import require_memory
 from llpe.walks import return_probabilities
 
 
+@checked
 def laplacian_eigenvectors(
     graph: GraphLike,
     k: int,
@@ -73,6 +75,7 @@ def laplacian_eigenvectors(
     return last if ends == "last" else torch.cat([padded(vectors[:, :k], k), last], dim=1)
 
 
+@checked
 def random_walk_return(graph: GraphLike, steps: int) -> Tensor:
     """The probabilities that a random walk is back after 1 … ``steps`` steps, shape (num_nodes, steps), float32.
 
@@ -88,6 +91,7 @@ def random_walk_return(graph: GraphLike, steps: int) -> Tensor:
     return return_probabilities(graph.adjacency if isinstance(graph, Graph) else _as_given(as_data(graph)), steps)
 
 
+@checked
 def filtered_probes(
     graph: GraphLike, dim: int, *, probes: int | None = None, order: int = 16, bank: str = "heat", seed: int = 0
 ) -> Tensor:
@@ -121,6 +125,7 @@ def filtered_probes(
     check_choice("bank", bank, tuple(BANKS))
     check_seed(seed)
     view = Graph.from_data(graph)
+    require_memory(8 * dim * (view.num_nodes + order), f"{dim} filtered probes", "Ask for fewer.")
     coefficients = BANKS[bank](order, dim // probes).float()
     operator = torch_csr(-normalised_adjacency(view))  # L̃ = L − I
     start = probe_block(view.degree, 0, probes, variance=1.0, centred=probes > 1, seed=seed)
@@ -136,6 +141,7 @@ def filtered_probes(
 def padded(tensor: Tensor, width: int) -> Tensor:
     """The same columns and zeros up to ``width`` of them."""
     missing = width - tensor.size(1)
+    require_memory(8 * tensor.size(0) * width, f"{width} columns", "Ask for fewer.")
     return torch.nn.functional.pad(tensor, (0, missing)) if missing else tensor
 
 

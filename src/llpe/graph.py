@@ -290,6 +290,6 @@ def tiny(name: str) -> Data:
         >>> tiny("ring")
         Data(edge_index=[2, 16], num_nodes=8)
     """
-    if name not in TINY:
+    if not isinstance(name, str) or name not in TINY:
         raise refusal("name", f"be one of {', '.join(TINY)}", repr(name))
     return TINY[name]()

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from llpe.checks import refusal
+from llpe.checks import checked, refusal
 from llpe.inputs import check_pairs, check_range
 
 
+@checked
 def class_homophily(edge_index: Tensor, y: Tensor) -> float:
     r"""Class homophily of Lim et al. (2021): ĥ = 1/(C−1) Σ_k max(0, H_kk − |C_k|/N).
 
@@ -36,6 +37,7 @@ def class_homophily(edge_index: Tensor, y: Tensor) -> float:
     return float(total / (classes.size - 1))
 
 
+@checked
 def edge_homophily(edge_index: Tensor, y: Tensor) -> float:
     """The share of edges whose two ends have the same label; NaN when there is no such edge.
 
@@ -48,6 +50,7 @@ def edge_homophily(edge_index: Tensor, y: Tensor) -> float:
     return float((labels[source] == labels[target]).mean()) if source.size else float("nan")
 
 
+@checked
 def local_homophily(edge_index: Tensor, y: Tensor) -> Tensor:
     """For each node the share of its neighbours with the same label, shape (num_nodes,); NaN where it has none.
 
@@ -64,6 +67,7 @@ def local_homophily(edge_index: Tensor, y: Tensor) -> Tensor:
     return torch.from_numpy(share)
 
 
+@checked
 def node_homophily(edge_index: Tensor, y: Tensor) -> float:
     """The mean of :func:`local_homophily` over the nodes that have a neighbour.
 

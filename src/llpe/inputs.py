@@ -16,10 +16,15 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.utils import to_edge_index
 
-from llpe.checks import refusal
+from llpe.checks import check_count, refusal, show
+from llpe.storage import require_memory
 
 if TYPE_CHECKING:
     import networkx
+
+FEATURE_LAYOUTS = (torch.strided, torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+DTYPES = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+DTYPES |= {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 
 
 class HasData(Protocol):
@@ -64,8 +69,11 @@ def as_data(data: GraphLike) -> Data:
 def _with_edge_index(data: Data) -> Data:
     """A shallow copy with the edges of ``adj_t``, a sparse tensor of torch or of torch_sparse."""
     adjacency = data.adj_t
-    _check_square("data.adj_t", adjacency.size(0), adjacency.size(1))
-    if hasattr(adjacency, "coo"):  # torch_sparse
+    if not hasattr(adjacency, "coo"):  # as torch_sparse has it
+        _check_tensor("data.adj_t", adjacency, (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc))
+    shape = adjacency.shape if isinstance(adjacency, Tensor) else (adjacency.size(0), adjacency.size(1))
+    _check_square("data.adj_t", *shape)
+    if hasattr(adjacency, "coo"):
         target, source, weight = adjacency.coo()
     else:
         (target, source), weight = to_edge_index(adjacency.coalesce() if adjacency.is_sparse else adjacency)
@@ -75,11 +83,11 @@ def _with_edge_index(data: Data) -> Data:
 
 
 def _from_pair(data: tuple[Any, ...]) -> Data:
-    if len(data) != 2 or not isinstance(data[0], Tensor) or not isinstance(data[1], int):
+    if len(data) != 2 or not isinstance(data[0], Tensor) or not isinstance(data[1], int | np.integer):
         rule = "be (edge_index, num_nodes) where it is a tuple, a tensor and an integer"
         kinds = ", ".join(type(part).__name__ for part in data)
         raise refusal("data", rule, f"({kinds})", "Use Data(edge_index=…, edge_weight=…, num_nodes=…) for weights.")
-    return Data(edge_index=data[0], num_nodes=data[1])
+    return Data(edge_index=data[0], num_nodes=check_count("num_nodes", data[1]))
 
 
 def _from_scipy(matrix: Any) -> Data:
@@ -100,10 +108,10 @@ def _from_networkx(graph: networkx.Graph) -> Data:
     weights = [weight for *_, weight in edges]
     given = None
     if any(weight is not None for weight in weights):
-        wrong = [weight for weight in weights if not isinstance(weight, Real)]
+        wrong = [weight for weight in weights if not isinstance(weight, Real) or abs(weight) > sys.float_info.max]
         if wrong:
-            raise refusal("weight", "be a number on every edge of `data`", repr(wrong[0]), "Set it, or remove it.")
-        given = torch.tensor(weights, dtype=torch.float64)
+            raise refusal("weight", "be a number on every edge of `data`", show(wrong[0]), "Set it, or remove it.")
+        given = torch.tensor([float(weight) for weight in weights], dtype=torch.float64)
     return _plain(ends.reshape(-1, 2).t().contiguous(), given, len(number))
 
 
@@ -135,27 +143,57 @@ def check_data(data: Data) -> int:
         instead = "Set it, or undo ToSparseTensor; a graph without edges has an empty one."
         raise refusal("data.edge_index", "be a [2, num_edges] tensor", None, instead)
     check_pairs("data.edge_index", edge_index)
+    if data.x is not None:
+        _check_tensor("data.x", data.x, FEATURE_LAYOUTS)
+        if data.x.dim() == 0:
+            instead = "Give it the shape [num_nodes, num_features]."
+            raise refusal("data.x", "have a row for each node", "a single number", instead)
     num_nodes = _count_nodes(data)
     if num_nodes < 1:
         raise refusal("data", "have at least one node", 0, "Remove empty graphs first.")
+    if data.x is not None and data.x.size(0) != num_nodes:
+        rule = f"have a row for each of {num_nodes} nodes"
+        raise refusal("data.x", rule, f"shape {list(data.x.shape)}", "Correct data.num_nodes or the features.")
     check_range("data.edge_index", edge_index, num_nodes, "Set data.num_nodes, or remove the edge.")
+    require_memory(64 * num_nodes, f"a graph of {num_nodes} nodes", "Check data.num_nodes and the edges.")
     if data.edge_weight is not None:
-        _check_weights(data.edge_weight.detach(), edge_index.size(1))
-    if isinstance(data.x, Tensor):
+        _check_weights(data.edge_weight, edge_index.size(1))
+    if data.x is not None:
         _check_finite("data.x", data.x)
     return num_nodes
 
 
 def _count_nodes(data: Data) -> int:
     """The number of nodes, 0 if nothing tells it."""
-    if isinstance(data.x, Tensor):  # entering the context below takes as long as many small steps
-        return int(data.num_nodes or 0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyG warns when it infers the number from the edges; that is fine here
-        return int(data.num_nodes or 0)
+    if "num_nodes" in data or data.x is not None:  # entering the context below takes as long as many small steps
+        number = data.num_nodes
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyG warns when it infers the number from the edges; that is fine here
+            try:
+                number = data.num_nodes
+            except Exception as error:  # PyG also looks at attributes that nobody has checked
+                raise refusal("data.num_nodes", "be known", f"{type(error).__name__}: {error}", "Set it.") from error
+    if isinstance(number, Tensor) and number.numel() == 1 and not number.is_floating_point():
+        number = number.item()
+    return 0 if number is None else check_count("data.num_nodes", number, least=0)
+
+
+def _check_tensor(name: str, value: Any, layouts: tuple[torch.layout, ...] = (torch.strided,)) -> None:
+    """Refuses what is not a tensor of real numbers that can be computed with."""
+    if not isinstance(value, Tensor):
+        raise refusal(name, "be a tensor", type(value).__name__, "Convert it, e.g. with torch.as_tensor.")
+    if value.layout not in layouts:
+        kinds = " or ".join("dense" if layout == torch.strided else str(layout)[6:] for layout in layouts)
+        raise refusal(name, f"be {kinds}", value.layout, "Convert it.")
+    if value.is_meta:
+        raise refusal(name, "hold numbers", "a tensor on the device meta, which has none", "Move the real one here.")
+    if value.dtype not in DTYPES:
+        raise refusal(name, "be real numbers", value.dtype, "Convert it with float().")
 
 
 def check_pairs(name: str, edge_index: Tensor) -> None:
+    _check_tensor(name, edge_index)
     if edge_index.dtype != torch.int64:
         raise refusal(name, "have dtype torch.int64", edge_index.dtype, "Convert it with edge_index.long().")
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
@@ -173,11 +211,13 @@ def check_range(name: str, edge_index: Tensor, num_nodes: int, instead: str) -> 
 
 def _check_weights(weight: Tensor, num_edges: int) -> None:
     name = "data.edge_weight"
+    _check_tensor(name, weight)
     if not weight.is_floating_point() and weight.dtype not in (torch.int64, torch.int32):
         raise refusal(name, "be real numbers", weight.dtype, "Convert it to float.")
     if weight.numel() != num_edges:
         rule = f"have one weight for each of {num_edges} edges"
         raise refusal(name, rule, weight.numel(), "Remove it, or give one weight per column of edge_index.")
+    weight = weight.detach()
     _check_finite(name, weight)
     if weight.numel() and float(weight.min()) < 0:
         instead = "The Laplacian of a signed graph has no spectrum in [0, 2]; take absolute values or shift."

@@ -17,11 +17,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from llpe.checks import check_count
+from llpe.checks import check_count, check_seed, checked
 from llpe.graph import SMALL, Graph
 from llpe.inputs import GraphLike
 from llpe.laplacian import normalised_adjacency
 from llpe.spmm import ROWS, Run, multiply_rows, ranges, threads, torch_csr
+from llpe.storage import require_memory
 
 GROUP = 256  # rows whose inner products are added up first, eight of them in float32
 
@@ -66,6 +67,7 @@ def _probe(seed: int, number: int, num_nodes: int) -> np.ndarray:
 _small_probe = lru_cache(maxsize=4096)(_probe)  # a generator takes longer to set up than a small probe to draw
 
 
+@checked
 def probe_features(
     graph: GraphLike,
     *,
@@ -93,6 +95,7 @@ def probe_features(
     """
     check_count("order", order)
     check_count("probes", probes)
+    check_seed(seed)
     features, inner = probe_range(
         Graph.from_data(graph), 0, probes, order=order, probes=probes, centred=centred, seed=seed, device=device
     )
@@ -120,6 +123,7 @@ def probe_range(
         (2, order, stop − first), from which :func:`moments` makes the moments.
     """
     n, count = graph.num_nodes, stop - first
+    require_memory(5 * n * count * order, f"{order} terms of {count} probes", "Ask for fewer.")
     operator = torch_csr(-normalised_adjacency(graph)).to(device)  # L̃ = L − I
     out = torch.from_numpy(np.empty((n, count, order), dtype=np.float32))  # numpy asks for huge pages
     inner = np.empty((2, order, count))

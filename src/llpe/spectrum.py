@@ -24,7 +24,7 @@ from scipy.linalg.lapack import dgeqrf, dorgqr
 from torch import Tensor
 
 from llpe.cache import Cache, Result, fetch
-from llpe.checks import check_choice, check_count
+from llpe.checks import check_choice, check_count, check_seed, checked
 from llpe.eigensolvers import DENSE_BELOW, REPEATED, Pairs, dense_pairs, end_pairs
 from llpe.graph import SMALL, Graph
 from llpe.inputs import GraphLike
@@ -74,6 +74,7 @@ class Spectrum:
         )
 
 
+@checked
 def full_spectrum(data: GraphLike, *, laplacian: Kind = "sym", seed: int = 0, cache: bool | Cache = True) -> Spectrum:
     """All eigenpairs, by LAPACK. Needs about 32·n² bytes and refuses when they are not free.
 
@@ -86,6 +87,7 @@ def full_spectrum(data: GraphLike, *, laplacian: Kind = "sym", seed: int = 0, ca
     return _spectrum(graph, graph.num_nodes, 0, {"laplacian": laplacian, "seed": seed}, cache)
 
 
+@checked
 def end_spectrum(
     data: GraphLike,
     *,
@@ -114,6 +116,7 @@ def end_spectrum(
 
 def _spectrum(graph: Graph, low: int, high: int, made: dict[str, Any], cache: bool | Cache) -> Spectrum:
     check_choice("laplacian", made["laplacian"], KINDS)
+    check_seed(made["seed"])
     compute = partial(_compute, graph, made["laplacian"], low, high, made["seed"])
     result = fetch("spectrum", graph, made, compute, cache=cache)
     fields: dict[str, Any] = {**result.tensors, **result.facts, "made": made, "cut": tuple(result.facts["cut"])}

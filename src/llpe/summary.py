@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from llpe.chebyshev import density
-from llpe.checks import check_count
+from llpe.checks import check_count, checked
 from llpe.data import NodeDataset
 from llpe.graph import Graph
 from llpe.homophily import class_homophily, edge_homophily, node_homophily
@@ -31,6 +31,7 @@ class SummaryWarning(UserWarning):
     """Says what is missing from a summary, and why."""
 
 
+@checked
 def summarise(
     dataset: NodeDataset, *, order: int = 64, probes: int = 32, exact: bool = False, ends: bool = True
 ) -> tuple[dict[str, Any], np.ndarray]:
@@ -43,6 +44,7 @@ def summarise(
         exact: compute all eigenvalues instead.
         ends: compute the extreme eigenvalues too.
     """
+    check_count("order", order)
     graph = Graph.from_data(dataset.data)
     document = describe_graph(dataset, graph)
     spectrum = full_spectrum(graph) if exact else None

@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from llpe.cache import Cache
-from llpe.checks import check_count, check_seed, refusal
+from llpe.checks import check_count, check_seed, checked, refusal
 from llpe.encodings.base import Encoding
 from llpe.functional import laplacian_eigenvectors, random_walk_return
 from llpe.inputs import as_data
@@ -23,7 +23,11 @@ from llpe.spectrum import end_spectrum
 
 
 class _Transform(BaseTransform):
-    """A transform whose repr shows every argument."""
+    """A transform that checks its arguments and shows them all in its repr."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__init__ = checked(cls.__init__)  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
         names = [name for name in inspect.signature(type(self)).parameters if name != "kwargs"]

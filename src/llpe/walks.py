@@ -18,6 +18,7 @@ from torch import Tensor
 
 from llpe.graph import SMALL
 from llpe.spmm import multiply, torch_csr
+from llpe.storage import require_memory
 
 BLOCK_ENTRIES = 2**20  # of a dense block: 4 MB in float32, which stay in the cache
 FEWEST, MOST = 32, 64  # columns of a block: fewer waste what a row fetches, more gain nothing
@@ -37,6 +38,7 @@ def return_probabilities(adjacency: np.ndarray | sp.csr_array, steps: int) -> Te
         [0.0, 0.5, 0.25]
     """
     n = adjacency.shape[0]
+    require_memory(4 * steps * n * (n if n <= SMALL else 1), f"{steps} steps", "Ask for fewer.")
     if n <= SMALL:
         return _dense(adjacency if isinstance(adjacency, np.ndarray) else adjacency.toarray(), steps)
     adjacency = sp.csr_array(adjacency)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from llpe.checks import checked
 from llpe.data.benchmarks import DownloadError, data_root, load_benchmark
 from llpe.data.catalogue import BENCHMARKS, Benchmark, benchmark_key, did_you_mean, find_benchmark, list_benchmarks
 from llpe.data.dataset import METRICS, NodeDataset, giant_component, scaled_features, sparse_features, undirected
@@ -50,6 +51,7 @@ __all__ = [
 ]
 
 
+@checked
 def load_graph(spec: str | Path, *, data_root: str | Path | None = None) -> NodeDataset:
     """Loads the graph that ``spec`` names.
 

@@ -7,7 +7,10 @@ Every reader of a file returns its arrays, unchecked, and notes on what it did n
 from __future__ import annotations
 
 import pickle
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe.data.dataset import PARTS
+from llpe.storage import require_memory
 
 Arrays = dict[str, Any]
 MASKS = tuple(f"{part}_mask" for part in PARTS)
@@ -30,6 +34,11 @@ EDGES = ("edge_index", "edges", *ADJACENCY)
 CSR = ("data", "indices", "indptr", "shape")  # x_data, … or x.data, … are together the matrix x
 SPARSE = tuple(name + mark for name in (*FEATURES, *ADJACENCY) for mark in "_.")
 PLAIN = {*KEYS, *FEATURES, *LABELS, *EDGES, *(f"{mask}s" for mask in MASKS)}
+LARGE, MOST_EXPANDED = 2**28, 100  # bytes; how many times larger a compressed archive of that size may become
+BROKEN = (  # what numpy and zipfile let through where a file is damaged
+    *(ValueError, OSError, EOFError, RuntimeError, KeyError, TypeError, OverflowError, MemoryError, SyntaxError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
+)
 USED = PLAIN | {start + part for start in SPARSE for part in CSR}
 
 
@@ -44,26 +53,47 @@ def ignored(what: str, names: Iterable[str]) -> list[str]:
     return [f"ignored {what}: {text}"] if text else []
 
 
+def check_file(path: Path) -> None:
+    """Refuses what is not there, and pipes and devices, which may never end."""
+    if not path.exists():
+        raise ValueError(f"{path}: the file must exist, got nothing there. Check the path.")
+    if not path.is_file():
+        raise ValueError(f"{path}: must be a file, got a folder, a pipe or a device. Copy it to a file first.")
+
+
 def open_npz(path: str | Path, *, used: Container[str] | None = None) -> Arrays:
     """All arrays of an ``.npz`` archive, refusing pickled objects; keys that are not ``used`` are empty, unread."""
+    check_file(Path(path))
     try:
         archive = np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise ValueError(f"{path}: the file must exist, got nothing there. Check the path.") from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: must be a numpy .npz archive, got {error}.") from error
+    except BROKEN as error:
+        raise ValueError(f"{path}: must be a numpy .npz archive, got {describe(error)}.") from error
     if not isinstance(archive, np.lib.npyio.NpzFile):
         raise ValueError(f"{path}: must be a numpy .npz archive, got a single array. Use numpy.savez.")
     arrays = {}
     with archive:
+        _check_expanded(path, archive, used)
         for key in archive.files:
             try:
                 arrays[key] = archive[key] if used is None or key in used else np.empty(0)
-            except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+            except BROKEN as error:
                 raise ValueError(
                     f"{path}: `{key}` must be a plain array, got {error}. Save numbers or texts, not objects."
                 ) from error
     return arrays
+
+
+def _check_expanded(path: str | Path, archive: Any, used: Container[str] | None) -> None:
+    """Refuses an archive that is small on disk and enormous in memory."""
+    members = archive.zip.infolist()
+    expanded = sum(each.file_size for each in members if used is None or each.filename.removesuffix(".npy") in used)
+    packed = sum(each.compress_size for each in members)
+    if expanded > LARGE and expanded > MOST_EXPANDED * packed:
+        raise ValueError(
+            f"{path}: must not expand to more than {MOST_EXPANDED} times its size, got {expanded / 1e9:.1f} GB from "
+            f"{packed / 1e6:.1f} MB. If you trust it, save it again with numpy.savez, uncompressed."
+        )
+    require_memory(2 * expanded, str(path), "Give the features as a sparse matrix.")
 
 
 def read_npz(path: Path) -> tuple[Arrays, list[str]]:
@@ -86,7 +116,10 @@ def read_npz(path: Path) -> tuple[Arrays, list[str]]:
         if f"{mask}s" in arrays:
             arrays[mask] = np.atleast_2d(arrays.pop(f"{mask}s")).T
     graph = {key: arrays.pop(key) for key in KEYS if key in arrays}
-    graph |= {"edge_index": edges.T if kind == "edges" else edges, "x": x.toarray() if sp.issparse(x) else x, "y": y}
+    if sp.issparse(x):
+        require_memory(16 * x.shape[0] * x.shape[1], f"a dense matrix of shape {list(x.shape)}", "Give fewer features.")
+        x = x.toarray()
+    graph |= {"edge_index": edges.T if kind == "edges" else edges, "x": x, "y": y}
     count = graph.get("num_nodes")
     if count is not None:
         if count.size != 1 or count.dtype.kind not in "iu":
@@ -151,7 +184,7 @@ def read_pt(path: Path) -> tuple[Arrays, list[str]]:
             "the file must hold one torch_geometric.data.Data of plain tensors, got other objects, which are "
             f"not loaded for safety ({describe(error)}). Save Data(x=…, edge_index=…, y=…) with torch.save."
         ) from error
-    except (RuntimeError, EOFError, OSError, KeyError, ValueError) as error:
+    except Exception as error:  # torch lets struct, index, assertion and many other errors through
         raise ValueError(f"the file must be readable by torch.load, got {describe(error)}.") from error
     values = data.to_dict() if isinstance(data, Data) else data
     if not isinstance(values, dict):
@@ -171,5 +204,6 @@ def read_pt(path: Path) -> tuple[Arrays, list[str]]:
 def _numpy(key: str, value: object) -> np.ndarray:
     if not isinstance(value, Tensor):
         raise ValueError(f"`{key}` must be a tensor, got {type(value).__name__}.")
+    require_memory(16 * value.numel(), f"a dense tensor of shape {list(value.shape)}", "Give a smaller one.")
     dense = value.detach().to_dense() if value.layout != torch.strided else value.detach()
     return (dense.float() if dense.is_floating_point() and dense.dtype != torch.float64 else dense).numpy()

@@ -22,6 +22,7 @@ from pathlib import Path
 import torch
 from torch_geometric.data import Data
 
+from llpe.checks import checked
 from llpe.data.arrays import describe
 from llpe.data.catalogue import Benchmark, find_benchmark
 from llpe.data.dataset import PARTS, NodeDataset, undirected, unlabelled_note
@@ -36,6 +37,7 @@ class DownloadError(RuntimeError):
     """Raw files of a benchmark are not at hand and could not be downloaded."""
 
 
+@checked
 def load_benchmark(name: str, *, root: str | Path | None = None, mirror: str | Path | None = None) -> NodeDataset:
     """Loads a benchmark as an undirected simple graph with its metric, official splits and notes.
 

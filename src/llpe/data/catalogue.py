@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
+from llpe.checks import checked
+
 
 @dataclass(frozen=True)
 class Benchmark:
@@ -125,6 +127,7 @@ def list_benchmarks() -> tuple[Benchmark, ...]:
     return tuple(BENCHMARKS.values())
 
 
+@checked
 def find_benchmark(name: str) -> Benchmark:
     """The benchmark of that name; upper case and underscores are forgiven.
 

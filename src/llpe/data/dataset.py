@@ -13,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import subgraph
 
-from llpe.checks import check_choice
+from llpe.checks import check_choice, check_count, checked, refusal, show
 from llpe.graph import Graph
 from llpe.inputs import check_data
 from llpe.storage import GIANT
@@ -57,7 +57,10 @@ class NodeDataset:
     published: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise refusal("name", "be a text", show(self.name))
         check_data(self.data)
+        check_count("num_classes", self.num_classes, least=0)
         x = self.data.x
         if not isinstance(x, Tensor) or x.dim() != 2 or not x.is_floating_point():
             what = f"{x.dtype} of shape {list(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
@@ -106,6 +109,7 @@ class NodeDataset:
         )
 
 
+@checked
 def undirected(data: Data) -> tuple[Data, tuple[str, ...]]:
     """The data with the simple undirected edges every encoding sees, and what that changed, in words.
 
@@ -127,10 +131,21 @@ def undirected(data: Data) -> tuple[Data, tuple[str, ...]]:
     if data.x is None:
         simple.num_nodes = graph.num_nodes
     if data.edge_weight is not None:
-        simple.edge_weight = torch.from_numpy(edges.data.astype(np.float32))
+        simple.edge_weight = _float32(np.ldexp(edges.data, graph.exponent))
     return simple, graph.changes
 
 
+def _float32(weight: np.ndarray) -> Tensor:
+    """The weights in the precision that models are trained in; refuses those that would become 0 or infinite there."""
+    range32 = np.finfo(np.float32)
+    outside = weight[(weight < range32.tiny) | (weight > range32.max)]
+    if outside.size:
+        rule = f"be 0 or between {range32.tiny:.1e} and {range32.max:.1e}"
+        raise refusal("edge_weight", rule, f"{outside[0]:g}", "Choose another unit: multiply all weights by a number.")
+    return torch.from_numpy(weight.astype(np.float32))
+
+
+@checked
 def giant_component(dataset: NodeDataset) -> NodeDataset:
     """The largest connected component, nodes in their old order; the first of several of that size.
 
@@ -155,6 +170,7 @@ def giant_component(dataset: NodeDataset) -> NodeDataset:
     return replace(dataset, name=GIANT + dataset.name, data=part, masks=masks, notes=(*dataset.notes, note))
 
 
+@checked
 def scaled_features(x: Tensor, how: str) -> tuple[Tensor, str]:
     """Features on a common scale, and in words what was done: rows of length 1, or about 1 on average.
 
@@ -184,6 +200,7 @@ def scaled_features(x: Tensor, how: str) -> tuple[Tensor, str]:
     return columns.to(x.dtype), "each column of the features is scaled to mean 0 and variance 1"
 
 
+@checked
 def feature_scaling(x: Tensor, how: str) -> str:
     """What ``how`` means for these features: ``"auto"`` becomes ``"rows"`` or ``"columns"``.
 
@@ -198,6 +215,7 @@ def feature_scaling(x: Tensor, how: str) -> str:
     return "rows" if counts else "columns"
 
 
+@checked
 def sparse_features(x: Tensor) -> Tensor:
     """``x`` as a CSR tensor when fewer than 10 % of its entries are nonzero (bags of words), else ``x``.
 
@@ -241,19 +259,24 @@ def _check_classes(dataset: NodeDataset) -> None:
     name, y, num_classes = dataset.name, dataset.data.y, dataset.num_classes
     if int(y.max()) >= num_classes:
         raise ValueError(f"{name}: `y` must hold classes below num_classes={num_classes}, got {int(y.max())}.")
-    if dataset.metric not in METRICS:
-        raise ValueError(f"{name}: `metric` must be one of {', '.join(METRICS)}, got {dataset.metric!r}.")
+    if not isinstance(dataset.metric, str) or dataset.metric not in METRICS:
+        raise ValueError(f"{name}: `metric` must be one of {', '.join(METRICS)}, got {show(dataset.metric)}.")
     if dataset.metric == "auroc" and num_classes not in (0, 2):
         raise ValueError(f"{name}: metric 'auroc' must have 2 classes, got {num_classes}. Use 'accuracy'.")
+    if not isinstance(dataset.class_names, tuple | list):
+        raise ValueError(f"{name}: `class_names` must be a tuple of names, got {show(dataset.class_names)}.")
     count = len(dataset.class_names)
     if count and count != num_classes:
         raise ValueError(f"{name}: `class_names` must name {num_classes} classes, got {count} names.")
 
 
 def _check_masks(name: str, masks: dict[str, Tensor], num_nodes: int) -> None:
-    if set(masks) != set(PARTS):
-        raise ValueError(f"{name}: `masks` must have the keys {', '.join(PARTS)}, got {', '.join(masks)}.")
+    if not isinstance(masks, dict) or set(masks) != set(PARTS):
+        got = ", ".join(map(str, masks)) if isinstance(masks, dict) else show(masks)
+        raise ValueError(f"{name}: `masks` must have the keys {', '.join(PARTS)}, got {got}.")
     for part, mask in masks.items():
+        if not isinstance(mask, Tensor):
+            raise ValueError(f"{name}: `masks[{part!r}]` must be a tensor, got {type(mask).__name__}.")
         if mask.dtype != torch.bool or mask.dim() != 2 or mask.size(0) != num_nodes:
             raise ValueError(
                 f"{name}: `masks[{part!r}]` must be boolean of shape [{num_nodes}, num_splits], "

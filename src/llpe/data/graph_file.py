@@ -14,14 +14,17 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from llpe.data.arrays import Arrays, read_npz, read_pt
+from llpe.checks import check_count, checked
+from llpe.data.arrays import Arrays, check_file, read_npz, read_pt
 from llpe.data.dataset import PARTS, NodeDataset, undirected, unlabelled_note
 from llpe.data.texts import read_csv, read_graphml
+from llpe.storage import require_memory
 
 Reader = Callable[[Path], tuple[Arrays, list[str]]]
 READERS: dict[str, Reader] = {".npz": read_npz, ".pt": read_pt, ".graphml": read_graphml, ".csv": read_csv}
 
 
+@checked
 def load_file(path: str | Path, *, metric: str = "accuracy") -> NodeDataset:
     """Reads a graph with node features and labels from ``.npz``, ``.pt``, ``.graphml`` or CSV files.
 
@@ -33,8 +36,8 @@ def load_file(path: str | Path, *, metric: str = "accuracy") -> NodeDataset:
         metric: ``"accuracy"`` or ``"auroc"``.
     """
     path = Path(path).expanduser()
-    if not path.exists():
-        raise ValueError(f"{path}: the file must exist, got nothing there. Check the path.")
+    if not path.is_dir():
+        check_file(path)
     reader = read_csv if path.is_dir() else READERS.get(path.suffix.lower())
     if reader is None:
         raise ValueError(
@@ -67,6 +70,7 @@ def _to_dataset(name: str, graph: Arrays, notes: list[str], metric: str) -> Node
     masks = _masks(graph)
     num_nodes = _count_nodes(graph, masks)
     if x is None:
+        require_memory(16 * num_nodes, f"a graph of {num_nodes} nodes", "Check num_nodes and the numbers of the nodes.")
         x = np.ones((num_nodes, 1))
         notes.append("no features in the file: a column of ones is used, all information is in the structure")
     y, num_classes, class_names = classes or (torch.full((num_nodes,), -1), 0, ())
@@ -99,7 +103,7 @@ def _count_nodes(graph: Arrays, masks: dict[str, Tensor] | None) -> int:
     arrays |= {f"{part} masks": mask for part, mask in (masks or {}).items()}
     sizes = {what: len(array) for what, array in arrays.items() if array is not None}
     if graph.get("num_nodes") is not None:
-        sizes["num_nodes"] = graph["num_nodes"]
+        sizes["num_nodes"] = check_count("num_nodes", graph["num_nodes"], least=0)
     if len(set(sizes.values())) > 1:
         raise ValueError(f"all parts must have the same number of nodes, got {sizes}.")
     edges = graph["edge_index"]

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from llpe.checks import check_count, check_seed, checked, refusal, show
 from llpe.data.arrays import open_npz
 from llpe.data.dataset import PARTS, NodeDataset, check_labels
 from llpe.sealed import write_arrays
@@ -36,7 +37,14 @@ class Split:
 
     def __post_init__(self) -> None:
         for part in PARTS:
-            object.__setattr__(self, part, torch.as_tensor(getattr(self, part), dtype=torch.int64).sort().values)
+            given = getattr(self, part)
+            try:
+                ids = torch.as_tensor(given)
+            except (ValueError, TypeError, RuntimeError, OverflowError):
+                ids = torch.empty(())
+            if ids.dim() != 1 or (ids.numel() and ids.dtype not in (torch.int64, torch.int32)):
+                raise refusal(part, "be a list of node numbers", show(given), "Use mask.nonzero().flatten() on a mask.")
+            object.__setattr__(self, part, ids.to(torch.int64).sort().values)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -57,6 +65,7 @@ class Split:
         return f"Split({', '.join(f'{part}={getattr(self, part).numel()}' for part in PARTS)})"
 
 
+@checked
 def random_splits(
     y: Tensor,
     *,
@@ -78,8 +87,8 @@ def random_splits(
         >>> random_splits(torch.tensor([0, 1] * 10), count=2)
         [Split(train=12, val=4, test=4), Split(train=12, val=4, test=4)]
     """
-    if count < 1:
-        raise ValueError(f"`count` must be at least 1, got {count}.")
+    check_count("count", count)
+    check_seed(seed)
     if not (train > 0 and val > 0 and train + val < 1):
         raise ValueError(
             f"`train` and `val` must be positive shares with a sum below 1, got {train:g} and {val:g}. "
@@ -100,6 +109,7 @@ def random_splits(
     return _checked(splits, y, f"random split (seeds {seed} … {seed + count - 1})", allow_missing_classes)
 
 
+@checked
 def official_splits(dataset: NodeDataset) -> list[Split]:
     """The splits that came with the data set."""
     masks = dataset.masks
@@ -111,6 +121,7 @@ def official_splits(dataset: NodeDataset) -> list[Split]:
     return _checked(splits, dataset.data.y, f"{dataset.name}: official split", dataset.published)
 
 
+@checked
 def file_splits(path: str | Path, y: Tensor, *, allow_missing_classes: bool = False) -> list[Split]:
     """Splits from an ``.npz`` with the keys ``train``, ``val`` (or ``valid``) and ``test``.
 
@@ -144,6 +155,7 @@ def _rows(array: np.ndarray, where: str, num_nodes: int) -> list[Tensor]:
     return [torch.from_numpy(row.astype(np.int64)) for row in rows]
 
 
+@checked
 def make_splits(dataset: NodeDataset, kind: str | Path = "random", *, count: int = 10, seed: int = 0) -> list[Split]:
     """The splits of a data set: ``"random"`` (the paper's), ``"official"``, or the path of a split file.
 
@@ -154,6 +166,7 @@ def make_splits(dataset: NodeDataset, kind: str | Path = "random", *, count: int
         >>> make_splits(load_graph("sbm:n=100"), count=1)
         [Split(train=60, val=20, test=20)]
     """
+    check_count("count", count)
     y, lenient = dataset.data.y, dataset.published
     if kind == "random":
         return random_splits(y, count=count, seed=seed, allow_missing_classes=lenient)

@@ -22,7 +22,11 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
+from llpe.checks import check_count, check_number, check_seed, checked
+from llpe.storage import require_memory
 
+
+@checked
 def sbm(
     n: int = 2000,
     *,
@@ -54,8 +58,9 @@ def sbm(
         >>> data.num_nodes, data.num_features, data.y.bincount().tolist(), data.is_undirected()
         (100, 10, [50, 50], True)
     """
-    _check_count("blocks", blocks, 2)
-    _check_count("n", n, 2 * blocks)
+    check_count("blocks", blocks, least=2)
+    check_count("n", n, least=2 * blocks)
+    check_seed(seed)
     _check_homophily(homophily)
     inside, outside = homophily * degree / (n / blocks - 1), (1 - homophily) * degree / (n - n / blocks)
     if not (0 <= inside <= 1 and 0 <= outside <= 1):
@@ -70,6 +75,7 @@ def sbm(
     return _with_features(rng, pairs, y, blocks, features, mean, std)
 
 
+@checked
 def preferential_attachment(
     n: int = 2000,
     *,
@@ -101,9 +107,10 @@ def preferential_attachment(
         >>> data.num_nodes, data.num_edges // 2, data.y.bincount().tolist()
         (200, 393, [67, 67, 66])
     """
-    _check_count("classes", classes, 2)
-    _check_count("m", m, 1)
-    _check_count("n", n, classes * m)
+    check_count("classes", classes, least=2)
+    check_count("m", m)
+    check_count("n", n, least=classes * m)
+    check_seed(seed)
     _check_homophily(homophily)
     H = np.full((classes, classes), (1 - homophily) / (classes - 1))
     np.fill_diagonal(H, homophily)
@@ -116,6 +123,7 @@ def preferential_attachment(
 GENERATORS: dict[str, Callable[..., Data]] = {"sbm": sbm, "pa": preferential_attachment}
 
 
+@checked
 def parse_spec(spec: str) -> partial[Data]:
     """Reads ``"sbm:key=value,…"`` or ``"pa:key=value,…"`` into a call that makes the graph.
 
@@ -146,11 +154,6 @@ def parse_spec(spec: str) -> partial[Data]:
         except ValueError:
             raise ValueError(f"`{key}` in {spec!r} must be {word}, got {text!r}.") from None
     return partial(function, **values)
-
-
-def _check_count(name: str, value: int, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"`{name}` must be an integer of at least {least}, got {value!r}.")
 
 
 def _check_homophily(homophily: float) -> None:
@@ -233,10 +236,10 @@ def _with_features(
 ) -> Data:
     """The graph with Gaussian features, and both directions of each pair in sorted order."""
     columns = (10 if classes == 2 else classes) if features is None else features
-    _check_count("features", columns, 1 if classes == 2 else classes)
+    check_count("features", columns, least=1 if classes == 2 else classes)
     center = (0.25 if classes == 2 else 1.0) if mean is None else mean
-    if not (np.isfinite(center) and np.isfinite(std) and std >= 0):
-        raise ValueError(f"`mean` must be finite and `std` not negative, got mean={center!r}, std={std!r}.")
+    check_number("std", std, least=0.0)
+    require_memory(8 * y.size * columns, f"{columns} features of {y.size} nodes", "Ask for fewer.")
     x = rng.standard_normal((y.size, columns), dtype=np.float32) * np.float32(std)
     if classes == 2:
         x += (center * y[:, None]).astype(np.float32)

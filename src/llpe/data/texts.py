@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import iterparse
 
 import numpy as np
 
@@ -39,9 +40,13 @@ def read_graphml(path: Path) -> tuple[Arrays, list[str]]:
     except ImportError:
         raise ValueError(f"GraphML must be read with networkx, got none. Install it with: {INSTALL}") from None
     try:
+        declared = {element.get("id") for _, element in iterparse(path) if element.tag.rpartition("}")[2] == "node"}
         graph = networkx.read_graphml(path)
     except Exception as error:  # networkx lets XML, key and value errors through
         raise ValueError(f"the file must be GraphML, got {describe(error)}.") from error
+    unknown = [node for node in graph if node not in declared]
+    if unknown:
+        raise ValueError(f"edges must join nodes of the file, got one to {unknown[0]!r}. Declare it with <node id=…>.")
     default = graph.graph.get("node_default", {})
     rows = [{**default, **attributes} for _, attributes in graph.nodes(data=True)]
     names = dict.fromkeys(name for row in rows for name in row)

@@ -101,7 +101,7 @@ def make_encoding(name: str, **options: Any) -> Encoding:
         >>> make_encoding("llpe-ends", dim=16, k=8).source
         'ends'
     """
-    if name not in ENCODINGS:
+    if not isinstance(name, str) or name not in ENCODINGS:
         raise ValueError(f"`name` must be one of {', '.join(ENCODINGS)}, got {name!r}.")
     named = ENCODINGS[name]
     unknown = {option: value for option, value in options.items() if option not in named.options}

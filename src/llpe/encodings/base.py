@@ -30,10 +30,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from llpe.cache import Cache, Result, fetch
-from llpe.checks import check_choice, check_count, check_seed
+from llpe.checks import check_choice, check_count, check_seed, checked, refusal
 from llpe.features import Features
 from llpe.graph import Graph
 from llpe.inputs import GraphLike, as_data
+from llpe.storage import require_memory
 
 
 class Encoding(nn.Module, ABC):
@@ -63,6 +64,11 @@ class Encoding(nn.Module, ABC):
     cost: str = "nothing"
     reference: ClassVar[str] = ""
     paper_options: ClassVar[Mapping[str, Any]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "__init__" in vars(cls):
+            cls.__init__ = checked(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, dim: int, seed: int) -> None:
         super().__init__()
@@ -165,6 +171,9 @@ class Encoding(nn.Module, ABC):
 
     def fixed(self, data: Data, part: str) -> Tensor:
         """A part of the fixed part, checked to fit ``data``; a whole graph without it is prepared here and now."""
+        if not isinstance(data, Data):
+            instead = "Call data = encoding.prepare(graph) first, which takes other forms too."
+            raise refusal("data", "be a torch_geometric.data.Data", type(data).__name__, instead)
         name = self.attribute(part)
         if name not in data:
             self._prepare_late(data, name)
@@ -228,8 +237,12 @@ def _rows(data: Data) -> int | None:
 
 
 @contextlib.contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Inside, torch's CPU generator starts from ``seed``; outside, it is as it was."""
+def seeded(seed: int, parameters: int = 0) -> Iterator[None]:
+    """Inside, torch's CPU generator starts from ``seed``; outside, it is as it was.
+
+    Refuses to draw more ``parameters`` than fit in memory.
+    """
+    require_memory(4 * parameters, f"{parameters} parameters", "Choose smaller sizes.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield

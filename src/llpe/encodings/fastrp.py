@@ -24,6 +24,7 @@ from llpe.encodings.base import Encoding, check_count
 from llpe.graph import Graph
 from llpe.probes import draw
 from llpe.spmm import multiply, torch_csr
+from llpe.storage import require_memory
 
 
 @final
@@ -69,6 +70,7 @@ class FastRP(Encoding):
         return {name: getattr(self, name) for name in ("dim", "powers", "exponent", "seed")}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
+        require_memory(16 * graph.num_nodes * self.dim, f"{self.dim} random signals", "Ask for fewer.")
         degree = np.where(graph.degree > 0, graph.degree, 1.0)
         walk = graph.adjacency.copy()
         walk.data = walk.data / np.repeat(degree, np.diff(walk.indptr))

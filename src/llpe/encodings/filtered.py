@@ -75,14 +75,11 @@ class FilteredEncoding(Encoding):
         super().__init__(dim, seed)
         check_count("order", order)
         check_choice("start", start, ("uniform", *BANKS))
-        rows = rows or ("unit" if signals > 1 else "plain")
+        rows = ("unit" if signals > 1 else "plain") if rows is None else rows
         check_choice("rows", rows, ("plain", "unit"))
-        if not isinstance(frozen, bool):
-            raise ValueError(f"`frozen` must be True or False, got {frozen!r}.")
         l2 = (0.0 if start == "uniform" or frozen else L2) if l2 is None else l2
         for name, value in (("l1", l1), ("l2", l2)):
-            if not _is_number(value) or value < 0:
-                raise ValueError(f"`{name}` must be a finite number of at least 0, got {value!r}.")
+            check_number(name, value, least=0.0)
             if value and frozen:
                 raise ValueError(f"`{name}` must be 0 for frozen filters, got {value!r}. Nothing is learned.")
         check_number("share", share, above=0.0)
@@ -91,10 +88,10 @@ class FilteredEncoding(Encoding):
         self.order, self.start, self.rows, self.frozen = order, start, rows, frozen
         self.share, self.size, self.l1, self.l2 = share, size, l1, l2
         filters = dim // signals
-        self.theta = None if frozen else nn.Parameter(torch.empty(order, filters))
-        self.register_buffer("base", torch.zeros(order, filters))
-        self.register_buffer("scale", torch.tensor(math.nan))
-        with seeded(seed):
+        with seeded(seed, 2 * order * filters):
+            self.theta = None if frozen else nn.Parameter(torch.empty(order, filters))
+            self.register_buffer("base", torch.zeros(order, filters))
+            self.register_buffer("scale", torch.tensor(math.nan))
             self.reset_parameters()
 
     @torch.no_grad()
@@ -259,7 +256,3 @@ def penalty_parts(value: np.ndarray, count: np.ndarray, order: int, num_nodes: i
     levels[: value.size, 0] = torch.from_numpy(np.arccos(np.clip(value - 1, -1, 1)))
     levels[: value.size, 1] = torch.from_numpy(count)
     return {"levels": levels, "gram": gram[None]}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

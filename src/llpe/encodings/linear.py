@@ -29,7 +29,7 @@ class LinearEncoding(Encoding):
         super().__init__(dim, seed)
         if width is not None:
             check_count("width", width)
-        with seeded(seed), warnings.catch_warnings():
+        with seeded(seed, dim * (width or 1)), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # torch calls its lazy modules a new feature
             self.project = nn.LazyLinear(dim) if width is None else nn.Linear(width, dim)
 

@@ -106,7 +106,7 @@ class LLPE(FilteredEncoding):
         size = 1.0 if published and size is None else size
         directions = count_signals("directions", directions, dim, 1 if size is not None else None)
         order = (64 if published else 32) if order is None else order
-        start = start or ("uniform" if published else "heat")
+        start = ("uniform" if published else "heat") if start is None else start
         super().__init__(
             dim,
             directions,

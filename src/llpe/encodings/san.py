@@ -61,7 +61,7 @@ class SANPE(Encoding):
         if dim % heads:
             raise ValueError(f"`dim` must be a multiple of heads={heads}, got {dim}. Change one of them.")
         self.k, self.layers, self.heads = k, layers, heads
-        with seeded(seed):
+        with seeded(seed, 8 * layers * dim**2):
             self.embed = nn.Linear(2, dim)
             layer = nn.TransformerEncoderLayer(dim, heads, 2 * dim, dropout=0.0, batch_first=True)
             self.transformer = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)

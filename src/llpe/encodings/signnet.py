@@ -67,7 +67,7 @@ class SignNet(Encoding):
         for name, value in (("k", k), ("hidden", hidden), ("out", out)):
             check_count(name, value)
         self.k, self.hidden, self.out = k, hidden, out
-        with seeded(seed):
+        with seeded(seed, hidden * (out + dim)):
             self.phi = nn.Sequential(nn.Linear(1, hidden), nn.ReLU(), nn.Linear(hidden, out))
             self.rho = nn.Sequential(nn.Linear(out, hidden), nn.ReLU(), nn.Linear(hidden, dim))
 

@@ -24,11 +24,13 @@ import hashlib
 import json
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from llpe.checks import LARGEST_SEED, MOST, show
 from llpe.data import BENCHMARKS, GIANT, load_graph, parse_spec
 from llpe.data.catalogue import benchmark_key
 from llpe.data.synthetic import GENERATORS
@@ -48,14 +50,18 @@ class ConfigError(ValueError):
         super().__init__("\n".join(problems))
 
 
+Count = Annotated[int, Field(ge=1, le=MOST)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+
+
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class EncodingConfig(_Section):
     """``name``, ``dim`` and the options of that encoding's class."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow")
     name: str = "llpe"
     dim: int = 128
 
@@ -63,10 +69,10 @@ class EncodingConfig(_Section):
 class ModelConfig(_Section):
     """``name`` of a backbone, width of the features, and the backbone's options."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow")
     name: str = "mlp"
-    hidden: int = Field(64, ge=1)
-    layers: int | None = Field(None, ge=1)
+    hidden: Count = 64
+    layers: Count | None = None
     dropout: float = Field(0.5, ge=0, lt=1)
     input_dropout: float = Field(0.5, ge=0, lt=1)
     variant: Literal["plain", "strong"] = "plain"
@@ -85,24 +91,24 @@ class TrainingConfig(_Section):
     lr: float = Field(0.01, gt=0)
     momentum: float = Field(0.9, ge=0, lt=1)
     weight_decay: float = Field(2e-3, ge=0)
-    epochs: int = Field(1000, ge=1)
-    patience: int = Field(200, ge=1)
-    batch: int | None = Field(None, ge=1)
-    seed: int = Field(0, ge=0)
+    epochs: Count = 1000
+    patience: Count = 200
+    batch: Count | None = None
+    seed: Seed = 0
 
 
 class SplitsConfig(_Section):
     """``kind``: ``random`` (the paper's 60/20/20), ``official``, or the path of a split file."""
 
     kind: str = "random"
-    count: int = Field(10, ge=1)
-    seed: int = Field(0, ge=0)
+    count: Count = 10
+    seed: Seed = 0
 
 
 class Config(_Section):
     """A whole experiment. ``data`` is the fingerprint of the graph, filled in when it is loaded."""
 
-    dataset: str
+    dataset: str = Field(min_length=1)
     data: str | None = None
     encoding: EncodingConfig = EncodingConfig()
     model: ModelConfig = ModelConfig()
@@ -145,6 +151,9 @@ def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
         >>> config.encoding.model_dump()
         {'name': 'rwse', 'dim': 8, 'steps': 16, 'seed': 0}
     """
+    if not isinstance(raw, dict):
+        raise ConfigError([f"`config` must be nested dicts, as in a config file, got {show(raw)}."])
+    raw = _plain(raw)
     problems: list[str] = []
     config = None
     try:
@@ -177,7 +186,7 @@ def load_config(path: str | Path) -> dict[str, Any]:
     """The nested dicts of a TOML file, not yet checked."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError([f"{path} must be a TOML file: {error}."]) from None
 
 
@@ -255,7 +264,7 @@ def _check_encoding(raw: Any, model: Any, problems: list[str]) -> Encoding | Non
         return None
     name = raw.get("name", EncodingConfig().name)
     options: dict[str, Any] = {"dim": EncodingConfig().dim}
-    if name in ENCODINGS and "share" in ENCODINGS[name].options and raw.get("size") is None:
+    if isinstance(name, str) and name in ENCODINGS and "share" in ENCODINGS[name].options and raw.get("size") is None:
         options["share"] = SHARE_OF_MLP if model in (None, "mlp") else SHARE
     try:
         return make_encoding(name, **options | {key: value for key, value in raw.items() if key != "name"})
@@ -272,7 +281,7 @@ def _check_model(raw: Any, encoding: Encoding | None, problems: list[str]) -> No
     try:
         known = ["name", "hidden", "input_dropout", *backbone_options(name)]
         unknown = [key for key in options if key not in known]
-        if name[:1].islower() and unknown:
+        if isinstance(name, str) and name[:1].islower() and unknown:
             problems.append(f"model: options of {name!r} must be among {', '.join(known)}, got {', '.join(unknown)}.")
         elif encoding is not None:
             Classifier(encoding, in_features=1, num_classes=2, model=name, **options)
@@ -302,5 +311,12 @@ def _in_words(problem: Any, raw: dict[str, Any]) -> str:
         return f"`{where}` must be one of {', '.join(known)}, got an unknown key."
     if problem["type"] == "missing":
         return f"`{where}` must be given."
-    got = problem.get("input")
-    return f"`{where}` must be valid, got {got!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
+    rule = problem["msg"].removeprefix("Input should be ")
+    return f"`{where}` must be {rule}, got {show(problem.get('input'))}."
+
+
+def _plain(value: Any) -> Any:
+    """The same with Python's numbers in place of NumPy's."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return value.item() if isinstance(value, np.generic) else value

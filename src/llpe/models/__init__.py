@@ -13,6 +13,7 @@ from typing import Any
 
 from torch import nn
 
+from llpe.checks import show
 from llpe.models.adapter import PYG_MODELS, Adapter, PyGOperation
 from llpe.models.backbone import VARIANTS, Backbone, LinearOperation, Operation, Stack
 from llpe.models.classifier import Classifier, Inputs
@@ -53,10 +54,10 @@ def backbone_options(model: str) -> dict[str, Any]:
         >>> list(backbone_options("mlp"))
         ['layers', 'dropout', 'variant', 'feedforward', 'norm_eps']
     """
-    if model not in BACKBONES and model not in PYG_MODELS:
+    if not isinstance(model, str) or (model not in BACKBONES and model not in PYG_MODELS):
         raise ValueError(
             f"`model` must be one of {', '.join(BACKBONES)}, a PyG model ({', '.join(PYG_MODELS)}) "
-            f"or a module, got {model!r}."
+            f"or a module, got {show(model)}."
         )
     known = [*inspect.signature(Stack).parameters.values()]
     if model in BACKBONES:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch_geometric.nn.models import basic_gnn
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 
+from llpe.checks import check_count, checked, refusal
 from llpe.models.backbone import Backbone, Edges, Operation
 
 PYG_MODELS: dict[str, type[BasicGNN]] = {
@@ -43,8 +44,12 @@ class Adapter(Backbone):
         torch.Size([5, 8])
     """
 
+    @checked
     def __init__(self, module: nn.Module, *, width: int) -> None:
         super().__init__()
+        check_count("width", width)
+        if not isinstance(module, nn.Module):
+            raise refusal("module", "be a torch.nn.Module", type(module).__name__)
         self.layers, self.norm = nn.ModuleList([Wrapped(module, width, width)]), nn.Identity()
         self.whole_graph = bool(getattr(module, "whole_graph", False))
         self.row_wise = bool(getattr(module, "row_wise", False))
@@ -100,7 +105,7 @@ class PyGOperation(Wrapped):
         options["dropout"] = options.pop("inner_dropout", 0.0)
         try:
             model = PYG_MODELS[name](width, out, num_layers=1, **options)
-        except (TypeError, ValueError, AssertionError, KeyError) as error:
+        except Exception as error:  # PyG lets all kinds through
             raise ValueError(
                 f"`{name}` must be buildable from {width} to {out} channels with the options {options}, "
                 f"got {type(error).__name__}: {error}. See torch_geometric.nn.models.{name}."

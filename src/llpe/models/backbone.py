@@ -21,9 +21,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from llpe.checks import check_count
+from llpe.checks import check_choice, check_count, check_number, checked, refusal, show
 from llpe.models.dropout import dropout
 from llpe.models.fixed_matrix import FixedMatrix
+from llpe.storage import require_memory
 
 VARIANTS = {"plain": 2, "strong": 4}
 """The ways to stack an operation, and the default number of layers of each."""
@@ -46,6 +47,8 @@ class Edges:
 
     def take(self, rows: Tensor | None) -> Edges:
         """The edges for a layer that is asked for ``rows``."""
+        if rows is not None and not (isinstance(rows, Tensor) and rows.dim() == 1):
+            raise refusal("rows", "be a tensor of node numbers or a mask", show(rows), "Leave it out for all rows.")
         return self if rows is None else replace(self, rows=rows, matrix=self.matrix and self.matrix.take(rows))
 
     def pick(self, h: Tensor) -> Tensor:
@@ -111,6 +114,7 @@ class Stack(Backbone):
         own: options of the operation.
     """
 
+    @checked
     def __init__(
         self,
         operation: Any,
@@ -124,15 +128,16 @@ class Stack(Backbone):
         **own: Any,
     ) -> None:
         super().__init__()
-        if variant not in VARIANTS:
-            raise ValueError(f"`variant` must be one of {', '.join(VARIANTS)}, got {variant!r}.")
+        check_choice("variant", variant, tuple(VARIANTS))
         layers = VARIANTS[variant] if layers is None else layers
         feedforward = width if feedforward is None else feedforward
         for name, count in (("width", width), ("layers", layers), ("feedforward", feedforward)):
             check_count(name, count)
         check_share("dropout", dropout)
-        if not 0 <= norm_eps < float("inf"):
-            raise ValueError(f"`norm_eps` must be a finite number of at least 0, got {norm_eps!r}.")
+        check_number("norm_eps", norm_eps, least=0.0)
+        require_memory(
+            4 * layers * width * (width + feedforward), f"{layers} layers of width {width}", "Choose smaller sizes."
+        )
         self.width, self.feedforward, self.dropout = width, feedforward, dropout
         self.variant, self.norm_eps = variant, norm_eps
         self.row_wise, self.whole_graph, self.edges = operation.row_wise, operation.whole_graph, operation.edges
@@ -219,5 +224,5 @@ def reset(module: nn.Module) -> None:
 
 
 def check_share(name: str, value: float) -> None:
-    if not 0 <= value < 1:
-        raise ValueError(f"`{name}` must be at least 0 and below 1, got {value!r}.")
+    if not 0 <= check_number(name, value) < 1:
+        raise refusal(name, "be at least 0 and below 1", repr(value))

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from llpe.checks import check_count
+from llpe.checks import check_count, checked, refusal
 from llpe.models.backbone import Edges, check_share
 from llpe.models.dropout import dropout as drop
 from llpe.models.features import FeatureLinear
 from llpe.models.fixed_matrix import FixedMatrix
+from llpe.storage import require_memory
 
 if TYPE_CHECKING:
     from llpe.encodings.base import Encoding
@@ -71,6 +72,7 @@ class Classifier(nn.Module):
         torch.Size([8, 2])
     """
 
+    @checked
     def __init__(
         self,
         encoding: Encoding,
@@ -105,6 +107,9 @@ class Classifier(nn.Module):
         if isinstance(model, str):
             options.setdefault("feedforward", hidden)
         width = self.dim + (hidden if in_features else 0)
+        require_memory(
+            4 * (in_features * hidden + width * num_classes), "a model of these widths", "Choose smaller ones."
+        )
         self.name = model if isinstance(model, str) else type(model).__name__
         self.encoding = encoding
         self.input_dropout = input_dropout
@@ -134,6 +139,8 @@ class Classifier(nn.Module):
     def states(self, data: Data | Inputs) -> Tensor:
         """What goes into the backbone: features and encoding side by side, [rows, hidden + encoding.dim]."""
         graph = data.data if isinstance(data, Inputs) else data
+        if not isinstance(graph, Data):
+            raise refusal("data", "be a torch_geometric.data.Data", type(graph).__name__, "Prepare it first.")
         if self.backbone.whole_graph and isinstance(graph, Batch) and graph.num_graphs > 1:
             raise ValueError(
                 f"`data` must be one graph where all nodes see each other, got {graph.num_graphs} graphs. "

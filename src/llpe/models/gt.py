@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from llpe.checks import check_count
+from llpe.checks import check_count, checked
 from llpe.models.backbone import Edges, Operation, check_share
 
 QUERY_ROWS = 512  # rows of the attention matrix held at once when its entries are dropped
@@ -36,6 +36,7 @@ class Attention(Operation):
     # NOTE[PAPER]: torch's layer, and so the authors' code, also drops attention entries, at the rate
     # `dropout`. Their published settings for GT all have dropout 0, where nothing differs; elsewhere it makes a
     # step three to six times as long, so it is an option of its own.
+    @checked
     def __init__(self, width: int, out: int, *, heads: int = 4, attention_dropout: float = 0.0) -> None:
         super().__init__()
         check_count("heads", heads)
