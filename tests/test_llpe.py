@@ -447,7 +447,7 @@ def data_basis(encoding, data):
         (LLPE, {"dim": 4, "scaling": "none"}, "`scaling` must be one of 'unit', 'minmax', got 'none'"),
         (LLPE, {"dim": 4, "start": "zero"}, "`start` must be one of 'uniform', 'heat', 'step', got 'zero'"),
         (LLPE, {"dim": 4, "l1": -1.0}, "`l1` must be a finite number of at least 0"),
-        (LLPE, {"dim": 4, "l2": float("nan")}, "`l2` must be a finite number of at least 0"),
+        (LLPE, {"dim": 4, "l2": float("nan")}, "`l2` must be a finite number, got nan"),
         (LLPE, {"dim": 4, "seed": -1}, "`seed` must be an integer of at least 0"),
         (ProbeLLPE, {"dim": 0}, "`dim` must be an integer of at least 1, got 0"),
         (ProbeLLPE, {"dim": 4, "probes": 0}, "`probes` must be an integer of at least 1"),

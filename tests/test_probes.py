@@ -117,7 +117,7 @@ def _distances(graph, theta, pairs, probes, seed):
 
 @pytest.mark.parametrize("probes", [0, -3, 1.5])
 def test_a_bad_number_of_probes_is_refused(probes):
-    with pytest.raises(ValueError, match="`probes` must be an integer of at least 1"):
+    with pytest.raises(ValueError, match="`probes` must be an integer"):
         probe_features(Graph.from_data(tiny("path")), order=2, probes=probes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -13,6 +14,7 @@ import numpy as np
 
 MOST = 2**31 - 1  # of whatever is counted
 LARGEST_SEED = 2**63 - 1
+CLASSES = ("Tensor", "Data", "NodeDataset")  # that are known where a signature names them
 LARGEST = 3e38  # the range of float32, in which encodings are learned
 
 P = ParamSpec("P")
@@ -32,8 +34,8 @@ def refusal(name: str, rule: str, got: object, instead: str = "") -> ValueError:
 def checked(function: Callable[P, T]) -> Callable[P, T]:
     """The function, refusing in words what is not of the kind that its signature says.
 
-    Kinds are ``int``, ``float``, ``bool``, ``str``, ``str | Path``, classes that the function's module knows, and any
-    of them or None; what is annotated otherwise is left to the function. NumPy's numbers become Python's.
+    Kinds are ``int``, ``float``, ``bool``, ``str``, ``str | Path``, ``Tensor``, ``Data``, ``NodeDataset``, and any of
+    them or None; what is annotated otherwise is left to the function. NumPy's numbers become Python's.
 
     Example:
         >>> @checked
@@ -66,9 +68,8 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
                     raise refusal(name, f"be {rule}", show(value))
                 bound.arguments[name] = converted
                 continue
-            kind = getattr(function, "__globals__", {}).get(kinds[name])
-            if isinstance(kind, type) and not isinstance(value, kind):
-                raise refusal(name, f"be a {kind.__name__}", type(value).__name__)
+            if kinds[name] in CLASSES and not isinstance(value, vars(sys.modules[function.__module__])[kinds[name]]):
+                raise refusal(name, f"be a {kinds[name]}", type(value).__name__)
         return function(*bound.args, **bound.kwargs)
 
     return checking

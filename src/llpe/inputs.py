@@ -70,7 +70,7 @@ def _with_edge_index(data: Data) -> Data:
     """A shallow copy with the edges of ``adj_t``, a sparse tensor of torch or of torch_sparse."""
     adjacency = data.adj_t
     if not hasattr(adjacency, "coo"):  # as torch_sparse has it
-        _check_tensor("data.adj_t", adjacency, (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc))
+        check_tensor("data.adj_t", adjacency, (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc))
     shape = adjacency.shape if isinstance(adjacency, Tensor) else (adjacency.size(0), adjacency.size(1))
     _check_square("data.adj_t", *shape)
     if hasattr(adjacency, "coo"):
@@ -87,7 +87,7 @@ def _from_pair(data: tuple[Any, ...]) -> Data:
         rule = "be (edge_index, num_nodes) where it is a tuple, a tensor and an integer"
         kinds = ", ".join(type(part).__name__ for part in data)
         raise refusal("data", rule, f"({kinds})", "Use Data(edge_index=…, edge_weight=…, num_nodes=…) for weights.")
-    return Data(edge_index=data[0], num_nodes=check_count("num_nodes", data[1]))
+    return Data(edge_index=data[0], num_nodes=check_count("num_nodes", data[1], least=0))
 
 
 def _from_scipy(matrix: Any) -> Data:
@@ -108,11 +108,17 @@ def _from_networkx(graph: networkx.Graph) -> Data:
     weights = [weight for *_, weight in edges]
     given = None
     if any(weight is not None for weight in weights):
-        wrong = [weight for weight in weights if not isinstance(weight, Real) or abs(weight) > sys.float_info.max]
-        if wrong:
-            raise refusal("weight", "be a number on every edge of `data`", show(wrong[0]), "Set it, or remove it.")
-        given = torch.tensor([float(weight) for weight in weights], dtype=torch.float64)
+        given = torch.tensor([_number(weight) for weight in weights], dtype=torch.float64)
     return _plain(ends.reshape(-1, 2).t().contiguous(), given, len(number))
+
+
+def _number(weight: Any) -> float:
+    try:
+        if isinstance(weight, Real):
+            return float(weight)
+    except OverflowError:
+        pass
+    raise refusal("weight", "be a number on every edge of `data`", show(weight), "Set it, or remove it.")
 
 
 def _plain(edge_index: Tensor, weight: Tensor | None, num_nodes: int) -> Data:
@@ -144,7 +150,7 @@ def check_data(data: Data) -> int:
         raise refusal("data.edge_index", "be a [2, num_edges] tensor", None, instead)
     check_pairs("data.edge_index", edge_index)
     if data.x is not None:
-        _check_tensor("data.x", data.x, FEATURE_LAYOUTS)
+        check_tensor("data.x", data.x, FEATURE_LAYOUTS)
         if data.x.dim() == 0:
             instead = "Give it the shape [num_nodes, num_features]."
             raise refusal("data.x", "have a row for each node", "a single number", instead)
@@ -179,13 +185,13 @@ def _count_nodes(data: Data) -> int:
     return 0 if number is None else check_count("data.num_nodes", number, least=0)
 
 
-def _check_tensor(name: str, value: Any, layouts: tuple[torch.layout, ...] = (torch.strided,)) -> None:
+def check_tensor(name: str, value: Any, layouts: tuple[torch.layout, ...] = (torch.strided,)) -> None:
     """Refuses what is not a tensor of real numbers that can be computed with."""
     if not isinstance(value, Tensor):
         raise refusal(name, "be a tensor", type(value).__name__, "Convert it, e.g. with torch.as_tensor.")
-    if value.layout not in layouts:
+    if value.layout not in layouts or value.is_nested:
         kinds = " or ".join("dense" if layout == torch.strided else str(layout)[6:] for layout in layouts)
-        raise refusal(name, f"be {kinds}", value.layout, "Convert it.")
+        raise refusal(name, f"be {kinds}", "a nested tensor" if value.is_nested else value.layout, "Convert it.")
     if value.is_meta:
         raise refusal(name, "hold numbers", "a tensor on the device meta, which has none", "Move the real one here.")
     if value.dtype not in DTYPES:
@@ -193,7 +199,7 @@ def _check_tensor(name: str, value: Any, layouts: tuple[torch.layout, ...] = (to
 
 
 def check_pairs(name: str, edge_index: Tensor) -> None:
-    _check_tensor(name, edge_index)
+    check_tensor(name, edge_index)
     if edge_index.dtype != torch.int64:
         raise refusal(name, "have dtype torch.int64", edge_index.dtype, "Convert it with edge_index.long().")
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
@@ -211,7 +217,7 @@ def check_range(name: str, edge_index: Tensor, num_nodes: int, instead: str) -> 
 
 def _check_weights(weight: Tensor, num_edges: int) -> None:
     name = "data.edge_weight"
-    _check_tensor(name, weight)
+    check_tensor(name, weight)
     if not weight.is_floating_point() and weight.dtype not in (torch.int64, torch.int32):
         raise refusal(name, "be real numbers", weight.dtype, "Convert it to float.")
     if weight.numel() != num_edges:

@@ -52,7 +52,7 @@ class RunFolder:
     @classmethod
     def of(cls, root: str | Path, config: Any) -> RunFolder:
         """Where the results of a resolved :class:`~llpe.lab.Config` are or will be, below ``root``."""
-        name = re.sub(r"[^A-Za-z0-9=.,_-]+", "-", graph_name(config.dataset))
+        name = re.sub(r"[^A-Za-z0-9=.,_-]+", "-", graph_name(config.dataset)).lstrip(".-") or "graph"
         path = Path(root) / name / f"{config.encoding.name}+{config.model.name}" / config.hash
         return cls(path, config.model_dump())
 

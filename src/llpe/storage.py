@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 GIANT = "giant:"  # before the name of a graph: its largest connected component
 GRAPH_FILES = (".npz", ".pt", ".graphml", ".csv")  # the endings of graph files that llpe.data reads
@@ -122,6 +123,22 @@ def graph_name(spec: str) -> str:
     if path.name == "edges.csv" and path.parent.name:
         return path.parent.name
     return path.stem if path.suffix.lower() in GRAPH_FILES else path.name or spec
+
+
+def inert(cell: Any) -> Any:
+    """A cell of a CSV file that no spreadsheet takes for a formula: such a text gets an apostrophe in front.
+
+    Example:
+        >>> [inert(cell) for cell in ("=HYPERLINK(A1)", "@home", "-1.5", "a=b", -2)]
+        ["'=HYPERLINK(A1)", "'@home", '-1.5', 'a=b', -2]
+    """
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def available_memory() -> int:

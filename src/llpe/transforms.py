@@ -177,6 +177,11 @@ def _attach(data: Data, columns: Tensor, attr_name: str | None) -> Data:
         data[attr_name] = columns
     elif isinstance(data.x, Tensor):
         x = data.x.view(-1, 1) if data.x.dim() == 1 else data.x
+        if x.layout != torch.strided or x.dim() != 2:
+            got = f"{x.layout} of shape {list(x.shape)}"
+            raise refusal(
+                "data.x", "be a dense matrix to take more columns", got, "Convert it, or give an `attr_name`."
+            )
         if not x.is_floating_point():
             instead = "Convert it with x.float(), or give an `attr_name`."
             got = f"{x.dtype}, which would round them to 0"

@@ -56,7 +56,7 @@ def test_fingerprint_tells_parts_apart():
         (torch.tensor([0, 0, 0, 1, 2, 2]), {}, "at least 2 labelled nodes in each class, got a single one in class 1"),
         (torch.tensor([0, 0, 1, 2]), {}, "single one in classes 1, 2"),
         (torch.tensor([0, 0, 1, 1]), {}, "`val` must not be empty, got 0 of 4 labelled nodes"),
-        (Y, {"count": 0}, "`count` must be at least 1, got 0"),
+        (Y, {"count": 0}, "`count` must be an integer of at least 1, got 0"),
         (Y, {"train": 0.8}, "with a sum below 1, got 0.8 and 0.2"),
         (Y, {"val": 0.0}, "must be positive shares"),
         (torch.rand(5), {}, "Regression targets are not supported"),

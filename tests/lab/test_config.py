@@ -126,7 +126,7 @@ def test_all_problems_are_reported_at_once():
         "dataset: `graph` must be a benchmark",
         "options of 'llpe' must be among dim, order,",
         "`model` must be one of mlp, sage, gcn, gt",
-        "`training.lr` must be valid, got -1",
+        "`training.lr` must be greater than 0, got -1",
         "`training.lrr` must be one of features, optimizer, lr,",
         "`training.optimizer` must be valid, got 'lbfgs'",
         "`splits.count` must be valid, got 0",

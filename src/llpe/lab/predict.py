@@ -20,7 +20,7 @@ from llpe.lab.traces import load_classifier
 from llpe.lab.train import prepared, score
 from llpe.models import Classifier
 from llpe.runs import RunFolder
-from llpe.storage import replacing
+from llpe.storage import inert, replacing
 
 
 class TransferWarning(UserWarning):
@@ -137,5 +137,5 @@ def write_predictions(prediction: Prediction, path: Path) -> None:
         import pandas as pd
 
         table = pd.DataFrame(prediction.probabilities, columns=[f"p({name})" for name in names])
-        table.insert(0, "prediction", [names[best] for best in chosen])
+        table.insert(0, "prediction", [inert(names[best]) for best in chosen])
         table.to_csv(partial, index_label="node", float_format="%.6g", lineterminator="\r\n")

@@ -7,6 +7,7 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
+from llpe.inputs import FEATURE_LAYOUTS, check_tensor
 from llpe.models.dropout import dropout
 from llpe.models.fixed_matrix import FixedMatrix
 
@@ -45,6 +46,7 @@ class FeatureLinear(nn.Module):
                 f"`data.x` must be a tensor of {self.in_features} features per node, got {type(x).__name__}. "
                 "Give features, or say in_features=0."
             )
+        check_tensor("data.x", x, FEATURE_LAYOUTS)
         if x.dim() != 2 or x.size(1) != self.in_features:
             raise ValueError(
                 f"`data.x` must have shape [rows, {self.in_features}], got {list(x.shape)}. "

@@ -11,6 +11,7 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
+from llpe.inputs import check_tensor
 from llpe.models.backbone import Edges, Operation
 from llpe.models.fixed_matrix import FixedMatrix, quiet
 
@@ -90,6 +91,10 @@ def _inverse(degree: Tensor) -> Tensor:
 
 def check_edges(edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int) -> tuple[Tensor, Tensor]:
     """Sources and targets of the edges, refused if an operation cannot follow them."""
+    if edge_index is not None:
+        check_tensor("edge_index", edge_index)
+    if edge_weight is not None:
+        check_tensor("edge_weight", edge_weight)
     if edge_index is None or edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.int64:
         got = "None" if edge_index is None else f"{edge_index.dtype} of shape {list(edge_index.shape)}"
         raise ValueError(

@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 from llpe.runs import RunFolder
+from llpe.storage import inert
 
 MISSING = "–"
 BEST = r"\\textbf{\\textcolor{green!50!black}{\1}}"  # needs xcolor
@@ -207,7 +208,7 @@ def _mismatches(runs: Sequence[RunFolder], datasets: Sequence[str]) -> Iterator[
 
 def csv_text(tables: Sequence[RunTable]) -> str:
     """One line for each cell, scores in 0 … 1 with all digits."""
-    text = pd.concat([table.cells for table in tables]).to_csv(index=False, lineterminator="\n")
+    text = pd.concat([table.cells for table in tables]).map(inert).to_csv(index=False, lineterminator="\n")
     return text.rstrip("\n")
 
 
