@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LOWEST := $(filter-out %documents.py %site.py %benchmarks.py %scale.py %graphgym.py,$(wildcard tests/test_*.py)) tests/data tests/models tests/lab
 
-.PHONY: help demo test test-lowest lint bench bench-quick docs experiments clean
+.PHONY: help demo test test-lowest lint fuzz bench bench-quick docs experiments clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ lint: $(READY)  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+fuzz: $(READY)  ## thousands of random graphs and arguments for every encoding, against naive formulas (ten minutes)
+	OMP_NUM_THREADS=1 $(BIN)/python tests/test_fuzz.py
 
 bench: $(READY)  ## every claim of speed or memory, measured (half an hour); writes docs/scale.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"

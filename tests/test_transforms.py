@@ -348,7 +348,7 @@ def test_prepare_refuses_what_is_no_encoding(wrong: object) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        *[(lambda w=w: AddLaplacianEigenvectorPE(w), rf"`k` must be .* at least 1, got {w!r}") for w in (0, 2.0, True)],
+        *[(lambda w=w: AddLaplacianEigenvectorPE(w), rf"`k` must be an integer.*, got {w!r}") for w in (0, 2.0, True)],
         (lambda: AddRandomWalkPE("3"), "`walk_length` must be an integer, got '3'"),
         (lambda: AddGraphGPSStatistics(k=-1), "`k` must be an integer of at least 1, got -1"),
         (lambda: AddGraphGPSStatistics(steps=0), "`steps` must be an integer of at least 1, got 0"),

@@ -128,8 +128,8 @@ def test_all_problems_are_reported_at_once():
         "`model` must be one of mlp, sage, gcn, gt",
         "`training.lr` must be greater than 0, got -1",
         "`training.lrr` must be one of features, optimizer, lr,",
-        "`training.optimizer` must be valid, got 'lbfgs'",
-        "`splits.count` must be valid, got 0",
+        "`training.optimizer` must be 'adam' or 'sgd', got 'lbfgs'",
+        "`splits.count` must be greater than or equal to 1, got 0",
         "`other` must be one of dataset, encoding, model, training, splits",
     ):
         assert words in text, words

@@ -19,12 +19,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe.cache import Cache
-from llpe.checks import check_number
+from llpe.checks import check_number, refusal
 from llpe.encodings.base import Encoding, check_count
 from llpe.graph import Graph
 from llpe.probes import draw
 from llpe.spmm import multiply, torch_csr
 from llpe.storage import require_memory
+
+FAINTEST = 1e-150  # whose square is a number
 
 
 @final
@@ -74,13 +76,26 @@ class FastRP(Encoding):
         degree = np.where(graph.degree > 0, graph.degree, 1.0)
         walk = graph.adjacency.copy()
         walk.data = walk.data / np.repeat(degree, np.diff(walk.indptr))
-        operator = torch_csr(walk)
-        signal = torch.from_numpy(draw(graph.num_nodes, self.dim, self.seed) * (degree**self.exponent)[:, None]).float()
+        scale = self._scale(degree, graph.degree > 0)
+        least = min(scale.min(), walk.data.min(initial=1.0))
+        dtype = torch.float32 if least > 1e-12 else torch.float64
+        operator = torch_csr(walk, dtype)
+        signal = torch.from_numpy(draw(graph.num_nodes, self.dim, self.seed) * scale[:, None]).to(dtype)
         total = torch.zeros_like(signal)
         for _ in range(self.powers):
             signal = multiply(operator, signal)
-            total += F.normalize(signal, dim=1)
-        return {"rows": F.normalize(total, dim=1) * self.dim**0.5}
+            total += F.normalize(signal, dim=1, eps=torch.finfo(dtype).tiny)
+        return {"rows": F.normalize(total, dim=1).float() * self.dim**0.5}
+
+    def _scale(self, degree: np.ndarray, linked: np.ndarray) -> np.ndarray:
+        """D^exponent in units of about the largest, which rows of unit length do not depend on."""
+        with np.errstate(over="ignore", under="ignore"):
+            scale = np.where(linked, degree**self.exponent, 0.0)
+            scale = np.where(linked, np.ldexp(scale, -np.frexp(scale.max())[1]), 1.0)
+        if not scale.min() > FAINTEST:
+            rule = f"be such that no power of the degrees, to {self.exponent:g}, is below {FAINTEST:g} of the largest"
+            raise refusal("data.edge_weight", rule, f"{scale.min():g}", "Drop edges that weigh next to nothing.")
+        return scale
 
     def forward(self, data: Data) -> Tensor:
         return self.size * self.fixed(data, "rows")
