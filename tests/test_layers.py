@@ -11,9 +11,9 @@ import llpe
 
 ROOT = Path(llpe.__file__).parent
 LAYERS = """
-    checks extra storage measuring sealed inputs graph homophily folder data spmm laplacian chebyshev cache walks
-    eigensolvers probes features out_of_core spectrum summary functional encodings transforms graphgym models runs
-    lab experiments report paper cli
+    checks extra device storage measuring sealed inputs graph homophily folder data spmm laplacian chebyshev cache
+    walks eigensolvers probes features out_of_core spectrum summary functional encodings transforms graphgym models
+    runs lab experiments report paper cli
 """
 
 

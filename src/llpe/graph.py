@@ -19,6 +19,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe.checks import refusal
+from llpe.device import CPU
 from llpe.inputs import GraphLike, as_data, check_data
 
 # Up to this many nodes a graph is handled as dense arrays, and nothing of it is cached: at 32, 128 and 256 nodes the
@@ -43,6 +44,9 @@ class Graph:
         exponent: the unit of the weights is 2 to this, an even number, which is 0 unless weights are extreme. Only
             ``comb`` and what is made from it depend on the unit.
 
+    Attributes:
+        device: where encodings that can compute the products with it; the graph itself is on the CPU.
+
     Example:
         >>> graph = Graph.from_data(tiny("path"))
         >>> graph.num_nodes, graph.num_edges, graph.changes
@@ -57,6 +61,7 @@ class Graph:
         exponent: int = 0,
     ) -> None:
         self._given = adjacency
+        self.device = CPU
         self.changes, self.features, self.exponent = changes, features, exponent
 
     @classmethod

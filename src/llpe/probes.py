@@ -11,17 +11,20 @@ O(order · probes · edges) time, and nothing of size n×n. The same products gi
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from llpe.checks import check_count, check_seed, checked
+from llpe.device import CPU, find_device
 from llpe.graph import SMALL, Graph
 from llpe.inputs import GraphLike
 from llpe.laplacian import normalised_adjacency
-from llpe.spmm import ROWS, Run, multiply_rows, ranges, threads, torch_csr
+from llpe.spmm import ROWS, Run, csr_arrays, multiply_rows, product, ranges, threads, torch_csr
 from llpe.storage import require_memory
 
 GROUP = 256  # rows whose inner products are added up first, eight of them in float32
@@ -81,7 +84,8 @@ def probe_features(
 
     Works in blocks of probes, so that memory beyond the output stays a fraction of it. ``centred`` takes the trivial
     eigenvector √d out of the probes, and so out of all terms: it says nothing about a node's position, and a low pass
-    keeps it best. ``device`` is where the sparse products are done; the result is on the CPU.
+    keeps it best. ``device`` (``auto``, ``cpu``, ``cuda``, …) is where the sparse products are done; each term is
+    written to the CPU as it comes, so that the result may be larger than a GPU's memory.
 
     Returns:
         The features (num_nodes, probes, order) in float32, and the estimated moments μ_0 … μ_{2·order−2} in float64:
@@ -96,9 +100,8 @@ def probe_features(
     check_count("order", order)
     check_count("probes", probes)
     check_seed(seed)
-    features, inner = probe_range(
-        Graph.from_data(graph), 0, probes, order=order, probes=probes, centred=centred, seed=seed, device=device
-    )
+    where, view = find_device(device), Graph.from_data(graph)
+    features, inner = probe_range(view, 0, probes, order=order, probes=probes, centred=centred, seed=seed, device=where)
     return features, moments(inner)
 
 
@@ -111,7 +114,7 @@ def probe_range(
     probes: int,
     centred: bool = False,
     seed: int = 0,
-    device: torch.device | str = "cpu",
+    device: torch.device = CPU,
 ) -> tuple[Tensor, np.ndarray]:
     """The features of probes ``first`` … ``stop − 1`` of ``probes`` alone, and their inner products.
 
@@ -124,7 +127,7 @@ def probe_range(
     """
     n, count = graph.num_nodes, stop - first
     require_memory(5 * n * count * order, f"{order} terms of {count} probes", "Ask for fewer.")
-    operator = torch_csr(-normalised_adjacency(graph)).to(device)  # L̃ = L − I
+    multiply = operator_on(device, -normalised_adjacency(graph))  # with L̃ = L − I
     out = torch.from_numpy(np.empty((n, count, order), dtype=np.float32))  # numpy asks for huge pages
     inner = np.empty((2, order, count))
     width = min(32, count) if n <= SMALL else max(1, min(32, count, count * order // 16))
@@ -133,11 +136,19 @@ def probe_range(
             end = min(begin + width, count)
             ends = first + begin, first + end
             start = probe_block(graph.degree, *ends, variance=1 / probes, centred=centred, seed=seed).to(device)
-            inner[..., begin:end] = write_terms(out[:, begin:end], operator, start, run)
+            inner[..., begin:end] = write_terms(out[:, begin:end], multiply, start, run)
     return out, inner
 
 
-def write_terms(out: Tensor, operator: Tensor, start: Tensor, run: Run) -> np.ndarray:
+def operator_on(device: torch.device, matrix: sp.csr_array) -> Callable[[Tensor, slice], Tensor]:
+    """Gives rows of matrix · block for a block on ``device``: on the CPU any range of them, elsewhere all."""
+    if device.type == "cpu":
+        return partial(multiply_rows, torch_csr(matrix))
+    start, columns, values = (array.to(device) for array in csr_arrays(matrix))
+    return lambda block, rows: product(start, columns, values, block)
+
+
+def write_terms(out: Tensor, multiply: Callable[[Tensor, slice], Tensor], start: Tensor, run: Run) -> np.ndarray:
     """Writes T_m(L̃)·start for all m < order into ``out``, shape (num_nodes, width, order).
 
     Only two terms are kept, in place of ``start`` and another block like it. They are written to ``out`` as they come,
@@ -145,8 +156,8 @@ def write_terms(out: Tensor, operator: Tensor, start: Tensor, run: Run) -> np.nd
 
     Args:
         out: on the CPU, the last two dimensions contiguous.
-        operator: L̃, in CSR layout.
-        start: the signals, on the device and in the dtype of ``operator``; overwritten.
+        multiply: gives rows of L̃·block, see :func:`operator_on`.
+        start: the signals, on the device of the products; overwritten.
         run: from :func:`~llpe.spmm.threads`.
 
     Returns:
@@ -160,13 +171,13 @@ def write_terms(out: Tensor, operator: Tensor, start: Tensor, run: Run) -> np.nd
         term, other = blocks
 
         def step(rows: slice, m: int = m, term: Tensor = term, other: Tensor = other) -> None:
-            new = multiply_rows(operator, term, rows)
+            new = multiply(term, rows)
             if m > 1:
                 new.add_(other[rows], alpha=-0.5).mul_(2)  # 2·L̃·T_{m−1} − T_{m−2}
             other[rows] = new
             terms[rows, m].copy_(new)
 
-        run(step, ranges(n, ROWS if operator.device.type == "cpu" else n))
+        run(step, ranges(n, ROWS if start.device.type == "cpu" else n))
         blocks = [other, term]
     sums = np.empty((-(-n // GROUP), 2, order, width))
 

@@ -20,9 +20,14 @@ Run = Callable[[Callable[[Any], None], Iterable[Any]], None]  # calls a function
 
 def torch_csr(matrix: sp.csr_array, dtype: torch.dtype = torch.float32) -> Tensor:
     """The matrix in torch's CSR layout, with 32-bit indices where they suffice."""
+    return _csr(*csr_arrays(matrix, dtype), matrix.shape)
+
+
+def csr_arrays(matrix: sp.csr_array, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor, Tensor]:
+    """The row pointers, columns and values of a matrix, which any device can hold."""
     index = torch.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else torch.int64
     start, columns = torch.from_numpy(matrix.indptr).to(index), torch.from_numpy(matrix.indices).to(index)
-    return _csr(start, columns, torch.from_numpy(matrix.data).to(dtype), matrix.shape)
+    return start, columns, torch.from_numpy(matrix.data).to(dtype)
 
 
 def multiply(matrix: Tensor, block: Tensor) -> Tensor:
@@ -36,10 +41,15 @@ def multiply(matrix: Tensor, block: Tensor) -> Tensor:
         tensor([[2., 2., 2.],
                 [0., 0., 0.]])
     """
-    values = matrix.values()
-    if block.dtype != torch.float32 or values.dtype != torch.float32 or block.is_cuda or not values.numel():
-        return matrix @ block
-    start, columns = matrix.crow_indices(), matrix.col_indices()
+    return product(matrix.crow_indices(), matrix.col_indices(), matrix.values(), block)
+
+
+def product(start: Tensor, columns: Tensor, values: Tensor, block: Tensor) -> Tensor:
+    """The same for a matrix that is given by the three arrays of the CSR layout, on any device."""
+    if not values.numel():
+        return block.new_zeros(start.numel() - 1, block.size(1))
+    if block.device.type == "cpu" and not block.dtype == values.dtype == torch.float32:
+        return _csr(start, columns, values, (start.numel() - 1, block.size(0))) @ block
     with torch.no_grad():
         return F.embedding_bag(columns, block, start, mode="sum", per_sample_weights=values, include_last_offset=True)
 

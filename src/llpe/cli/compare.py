@@ -28,6 +28,7 @@ def compare(
     force: opt.Force = False,
     runs: opt.Runs = Path("runs/compare"),
     workers: opt.Workers = None,
+    device: opt.Device = None,
     data_root: opt.DataRoot = None,
     json: opt.Json = False,
 ) -> None:
@@ -58,7 +59,7 @@ def compare(
         console.note(
             f"{dataset.name}: its own splits are used, {count} of them; --splits {SPLITS} asks for random ones."
         )
-    chosen = opt.parse_assignments(settings)
+    chosen = opt.parse_assignments(settings) | ({} if device is None else {"training.device": device})
     configs, left_out = quick_configs(graph, dataset.num_nodes, chosen, model=model or "mlp", splits=count, kind=kind)
     for words in left_out:
         console.note(words)
@@ -83,6 +84,7 @@ def demo(
     full: Annotated[bool, typer.Option("--full", help="The graph transformer as well.")] = False,
     splits: Annotated[int, typer.Option(help="Random 60/20/20 splits.")] = 10,
     workers: opt.Workers = None,
+    device: opt.Device = None,
     json: opt.Json = False,
 ) -> None:
     """See what encodings are good for.
@@ -102,7 +104,7 @@ def demo(
     from llpe.report.tables import make_tables
     from llpe.runs import load_runs
 
-    configs = demo_configs(models=("mlp", "gt") if full else ("mlp",), splits=splits)
+    configs = demo_configs(models=("mlp", "gt") if full else ("mlp",), splits=splits, device=device or "cpu")
     fits = [train_with_progress(opt.open_graph(config.dataset), config, runs, workers) for config in configs]
     found = load_runs([fit.run or "" for fit in fits])
     tables = make_tables(found)

@@ -108,6 +108,7 @@ def encode(
     split: opt.Split = None,
     force: opt.Force = False,
     memory: opt.Memory = "4GB",
+    device: opt.Device = None,
     json: opt.Json = False,
     data_root: opt.DataRoot = None,
 ) -> None:
@@ -141,11 +142,14 @@ def encode(
     if in_folder:
         if run is not None:
             raise ValueError("`--run` must be left out with a graph in a folder: use `llpe predict`, or the features.")
+        if device not in (None, "cpu"):
+            raise ValueError(f"`--device` must be cpu with a graph in a folder, got {device!r}. Leave it out.")
         large.encode(graph, out, encoding, options, memory=memory, json=json)
         return
     from llpe.lab.export import export_encoding
 
-    document = export_encoding(opt.open_graph(graph, data_root), out, encoding, options, run=run, split=split)
+    dataset = opt.open_graph(graph, data_root)
+    document = export_encoding(dataset, out, encoding, options, run=run, split=split, device=device or "cpu")
     if json:
         console.write_json(document)
     else:

@@ -28,6 +28,9 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where run folders go.")]
 Split = Annotated[int | None, typer.Option(help="Which split of the run; default the best on validation.")]
 Workers = Annotated[int | None, typer.Option(help="Splits trained at once; default one per core.")]
+Device = Annotated[
+    str | None, typer.Option(metavar="DEVICE", help="Where to compute: auto, cpu, cuda, cuda:1 or mps; default cpu.")
+]
 DataRoot = Annotated[Path | None, typer.Option("--data-root", metavar="DIR", help=ROOT)]
 File = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]

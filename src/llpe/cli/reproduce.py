@@ -22,6 +22,7 @@ def reproduce(
     runs: opt.Runs = Path("runs/reproduce"),
     out: Folder = Path("results"),
     workers: opt.Workers = None,
+    device: opt.Device = None,
     data_root: opt.DataRoot = None,
     json: opt.Json = False,
 ) -> None:
@@ -50,7 +51,7 @@ def reproduce(
     opt.check_choice("budget", budget, BUDGETS)
     title = settings_of(name, budget)["title"]  # type: ignore[arg-type]
     console.note(f"{title}; budget {budget}: {BUDGETS[budget]}")  # type: ignore[index]
-    context = Context(budget, runs, out, workers, data_root, console.note, track)  # type: ignore[arg-type]
+    context = Context(budget, runs, out, workers, data_root, console.note, track, device or "cpu")  # type: ignore[arg-type]
     files = run_study(name, context)
     if json:
         console.write_json({"name": name, "budget": budget, "files": [str(file) for file in files]})

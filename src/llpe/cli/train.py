@@ -28,6 +28,7 @@ def train(
     model: opt.Model = None,
     runs: opt.Runs = Path("runs"),
     workers: opt.Workers = None,
+    device: opt.Device = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the config and the encoding's size only.")] = False,
     data_root: opt.DataRoot = None,
     json: opt.Json = False,
@@ -45,7 +46,7 @@ def train(
     """
     from llpe.lab import RunFolder, resolve
 
-    raw = raw_config(request, dataset, encoding, model)
+    raw = raw_config(request, dataset, encoding, model, device)
     if "search" in raw:
         raise ValueError("CONFIG must describe one experiment, got a section [search]. Use `llpe search`.")
     config = resolve(raw)
@@ -58,7 +59,8 @@ def train(
         fit = train_with_progress(graph, config, runs, workers)
     except KeyboardInterrupt:
         folder = RunFolder.of(runs, config.model_copy(update={"data": graph.fingerprint}))
-        command = shlex.join(["llpe", "train", str(folder.path), "--runs", str(runs)])
+        chosen = [] if device is None else ["--device", device]
+        command = shlex.join(["llpe", "train", str(folder.path), "--runs", str(runs), *chosen])
         console.note(f"finished splits and checkpoints are kept. Resume with: {command}")
         raise
     _show(fit, graph.metric, json=json)
@@ -79,6 +81,7 @@ def search(
     ] = None,
     runs: opt.Runs = Path("runs"),
     workers: opt.Workers = None,
+    device: opt.Device = None,
     data_root: opt.DataRoot = None,
     json: opt.Json = False,
 ) -> None:
@@ -97,7 +100,7 @@ def search(
     from llpe.lab import search as run_search
 
     given = {"trials": trials, "method": method, "preset": preset, "pruner": pruner, "storage": storage}
-    raw = raw_config(request, dataset, encoding, model)
+    raw = raw_config(request, dataset, encoding, model, device)
     raw["search"] = raw.get("search", {}) | {name: value for name, value in given.items() if value is not None}
     raw, settings = take_search(raw)
     graph = opt.open_graph(resolve(raw).dataset, data_root)
@@ -129,6 +132,7 @@ def predict(
     graph: opt.Graph,
     out: opt.File,
     split: opt.Split = None,
+    device: opt.Device = None,
     force: opt.Force = False,
     data_root: opt.DataRoot = None,
     json: opt.Json = False,
@@ -148,7 +152,7 @@ def predict(
     from llpe.lab.predict import predict_graph, write_predictions
 
     dataset = opt.open_graph(graph, data_root)
-    found = predict_graph(run, dataset, split=split)
+    found = predict_graph(run, dataset, split=split, device=device or "cpu")
     write_predictions(found, out)
     if dataset.num_labelled and not found.scores:
         console.note("not scored: the run does not know all classes of the graph, or which nodes it was trained on.")
@@ -162,7 +166,7 @@ def predict(
 
 
 def raw_config(
-    request: list[str] | None, dataset: str | None, encoding: str | None, model: str | None
+    request: list[str] | None, dataset: str | None, encoding: str | None, model: str | None, device: str | None
 ) -> dict[str, Any]:
     """The config that a command line describes, not yet checked."""
     from llpe.lab import RunFolder, assign, load_config
@@ -182,7 +186,8 @@ def raw_config(
     for section, name in (("encoding", encoding), ("model", model)):
         if name is not None and raw.get(section, {}).get("name") != name:
             raw[section] = {"name": name}
-    return assign(raw, opt.parse_assignments([item for item in request or [] if item not in files]))
+    given = opt.parse_assignments([item for item in request or [] if item not in files])
+    return assign(raw, given if device is None else given | {"training.device": device})
 
 
 def note_scaling(graph: NodeDataset, config: Config) -> None:

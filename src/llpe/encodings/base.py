@@ -31,6 +31,7 @@ from torch_geometric.data import Batch, Data
 
 from llpe.cache import Cache, Result, fetch
 from llpe.checks import check_choice, check_count, check_seed, checked, refusal
+from llpe.device import find_device
 from llpe.features import Features
 from llpe.graph import Graph
 from llpe.inputs import GraphLike, as_data
@@ -47,6 +48,7 @@ class Encoding(nn.Module, ABC):
         comparable: whether encodings of different graphs mean the same, so that a model trained on one graph can be
             used on another.
         from_spectrum: the fixed part is a cheap function of a spectrum that is cached itself, so it is not stored.
+        on_device: the fixed part is computed where the graph's ``device`` says.
         graph_parts: the parts that have a row per graph; all others have a row per node.
         needs, keeps, cost: for the documents, what ``prepare`` computes for a graph of n nodes, the size of what it
             leaves on data, and the time it takes.
@@ -58,6 +60,7 @@ class Encoding(nn.Module, ABC):
     invariances: frozenset[str] = frozenset()
     comparable: bool = False
     from_spectrum: ClassVar[bool] = False
+    on_device: ClassVar[bool] = False
     graph_parts: ClassVar[frozenset[str]] = frozenset()
     needs: str = "nothing"
     keeps: str = "n × 0"
@@ -122,22 +125,26 @@ class Encoding(nn.Module, ABC):
     def initialise(self, data: Data) -> None:
         """Called with prepared data, once before the first forward: for what can be sized or scaled only then."""
 
-    def prepare(self, data: GraphLike, *, cache: bool | Cache = True) -> Data:
+    def prepare(self, data: GraphLike, *, cache: bool | Cache = True, device: str | torch.device | None = None) -> Data:
         """A shallow copy of ``data`` with the fixed part attached.
 
         Args:
             data: one graph in any form that :func:`llpe.inputs.as_data` takes, or a ``Batch``, which is prepared graph
                 by graph. Its features, if any, decide dtype and device.
             cache: keep the result on disk, and find it there; ``False`` computes it every time.
+            device: where to compute what is made of sparse products (``llpe-probes``), by default where the data is.
         """
         out = copy.copy(data) if isinstance(data, Data) else as_data(data)
-        self._attach(out, [Graph.from_data(graph) for graph in _graphs(out)], cache)
+        graphs = [Graph.from_data(graph) for graph in _graphs(out)]
+        self._attach(out, graphs, cache, None if device is None else find_device(device))
         return out
 
-    def _attach(self, data: Data, graphs: list[Graph], cache: bool | Cache) -> None:
+    def _attach(self, data: Data, graphs: list[Graph], cache: bool | Cache, device: torch.device | None = None) -> None:
         """Writes the fixed part onto ``data``, one graph or a batch of ``graphs``."""
-        fixed = [self.fixed_part(graph, cache) for graph in graphs]
         given = data.x if isinstance(data.x, Tensor) else as_data(data).edge_index
+        for graph in graphs:
+            graph.device = device or given.device
+        fixed = [self.fixed_part(graph, cache) for graph in graphs]
         slices, increments = {}, {}
         for name in fixed[0]:
             tensors = [one[name] for one in fixed]
@@ -159,6 +166,8 @@ class Encoding(nn.Module, ABC):
     def fixed_part(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         """What :meth:`prepare` attaches for one graph, from the cache if it is there, by the attributes' names."""
         arguments = {"encoding": self.name, **self.fixed_arguments()}
+        if self.on_device and graph.device.type != "cpu":
+            arguments["device"] = graph.device.type  # whose sums are rounded in another order
         keep = False if self.from_spectrum else cache
         result = fetch("encoding", graph, arguments, lambda: Result(self.compute(graph, cache), {}), cache=keep)
         return {self.attribute(part): tensor for part, tensor in result.tensors.items() if self.uses(part)}
@@ -244,7 +253,7 @@ def seeded(seed: int, parameters: int = 0) -> Iterator[None]:
     """
     require_memory(4 * parameters, f"{parameters} parameters", "Choose smaller sizes.")
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         yield
 
 

@@ -32,6 +32,7 @@ from torch_geometric.data import Data
 from llpe import chebyshev
 from llpe.chebyshev import BANKS, spread, to_unit_rows
 from llpe.checks import check_number
+from llpe.device import wide
 from llpe.encodings.base import Encoding, check_choice, check_count, seeded
 
 Start = Literal["uniform", "heat", "step"]
@@ -149,11 +150,14 @@ class FilteredEncoding(Encoding):
         """Sets ``scale`` by this data, once; and scales a bank to unit variance where rows keep their length."""
         if self._scaled:
             return
+        basis = self.fixed(data, "basis")  # which may be on another device, once
         with torch.no_grad():
             if self.rows == "plain" and self.start != "uniform" and not self._given:
-                self.base.div_(spread(self._filtered(data)))
+                filtered = self._filtered(basis, self.coefficients.to(basis.device))
+                self.base.div_(spread(filtered).to(self.base.device))
             if self.size is None:
-                length = torch.linalg.vector_norm(self._filtered(data).flatten(1), dim=1).mean()
+                filtered = self._filtered(basis, self.coefficients.to(basis.device))
+                length = torch.linalg.vector_norm(filtered.flatten(1), dim=1).mean()
                 self.scale.copy_(self.share * mean_length(data.x) / torch.where(length > 0, length, 1.0))
             else:
                 self.scale.fill_(self.size)
@@ -165,19 +169,18 @@ class FilteredEncoding(Encoding):
         if scale is not None and not scale.is_meta:
             self._scaled = not bool(torch.isnan(scale))
 
-    def _filtered(self, data: Data, factor: Tensor | float = 1.0) -> Tensor:
+    def _filtered(self, basis: Tensor, coefficients: Tensor, factor: Tensor | float = 1.0) -> Tensor:
         """``factor`` times the filtered signals, shape (rows, signals, filters), or (rows, filters) for one signal."""
-        basis = self.fixed(data, "basis")
         if self.rows == "plain":
-            return basis @ (factor * self.coefficients).to(basis.dtype)
-        coefficients = self.coefficients.to(basis.dtype)
+            return basis @ (factor * coefficients).to(basis.dtype)
+        coefficients = coefficients.to(basis.dtype)
         filtered = basis @ coefficients
         return filtered * (factor * to_unit_rows(filtered, coefficients, basis[..., :1])).to(basis.dtype)
 
     def forward(self, data: Data) -> Tensor:
-        self.fixed(data, "basis")
+        basis = self.fixed(data, "basis")
         self.initialise(data)
-        return self._filtered(data, self.scale).flatten(1)
+        return self._filtered(basis, self.coefficients, self.scale).flatten(1)
 
     def penalty(self, data: Data) -> Tensor:
         """What to add to the loss, over the spectrum of the graphs in ``data``.
@@ -220,7 +223,8 @@ class FilteredEncoding(Encoding):
             raise ValueError(
                 f"`lambdas` must be in [0, 2], got values in [{float(grid.min()):g}, {float(grid.max()):g}]."
             )
-        return chebyshev.basis(grid.clamp(0, 2), self.order) @ self.coefficients
+        terms = chebyshev.basis(grid.clamp(0, 2).cpu(), self.order)  # in float64, which not every device has
+        return terms.to(grid.device) @ self.coefficients
 
 
 def mean_length(x: Tensor | None) -> float:
@@ -229,12 +233,12 @@ def mean_length(x: Tensor | None) -> float:
         return 1.0
     with torch.no_grad():
         if x.layout == torch.strided:
-            rows = x.reshape(x.size(0), -1).double()
+            rows = x.reshape(x.size(0), -1).to(wide(x.device))
             length = torch.linalg.vector_norm(rows, dim=1).mean()
         else:
             entries = x.detach().to_sparse_coo().coalesce()
-            squares = torch.zeros(x.size(0), dtype=torch.float64, device=x.device)
-            length = squares.index_add_(0, entries.indices()[0], entries.values().double() ** 2).sqrt().mean()
+            squares = torch.zeros(x.size(0), dtype=wide(x.device), device=x.device)
+            length = squares.index_add_(0, entries.indices()[0], entries.values().to(squares) ** 2).sqrt().mean()
         return float(length) or 1.0
 
 

@@ -40,7 +40,7 @@ class LinearEncoding(Encoding):
         if isinstance(self.project, nn.LazyLinear):
             with seeded(self.seed), torch.no_grad():
                 matrix = self.fixed(data, self.part)
-                self.project(matrix[:1].to(self.project.weight.dtype))
+                self.project(matrix[:1].to(self.project.weight.device, self.project.weight.dtype))
 
     def forward(self, data: Data) -> Tensor:
         matrix = self.fixed(data, self.part)

@@ -62,6 +62,7 @@ class ProbeLLPE(FilteredEncoding):
     name = "llpe-probes"
     paper_options: ClassVar = {"order": 64, "size": 1.0}  # rows are not scaled by the features
     invariances = frozenset({"sign", "basis"})
+    on_device = True
     needs = "T_m(L̃)S, no eigenvector"
     keeps = "n × probes × order"
     cost = "order · probes · edges, sparse products"
@@ -114,7 +115,7 @@ class ProbeLLPE(FilteredEncoding):
         return {"order": self.order, "probes": self.probes, "centred": self.rows == "unit", "seed": self.seed}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
-        basis, moments = probe_features(graph, **self.probe_arguments())
+        basis, moments = probe_features(graph, **self.probe_arguments(), device=graph.device)
         return {"basis": basis, **self._penalty_parts(moments, graph.num_nodes)}
 
     def _penalty_parts(self, moments: np.ndarray, num_nodes: int) -> dict[str, Tensor]:

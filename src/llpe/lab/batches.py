@@ -2,12 +2,16 @@
 
 A model that sees the whole graph is given all of it, and asked for some rows. A model that sees single rows is given
 those rows alone: all at once, or in mini-batches where they are many.
+
+The graph stays on the CPU. What a model on another device reads is sent there once, before the first step; mini-batches
+one by one, so that the graph and its encoding may be larger than the device's memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import torch
@@ -15,6 +19,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe.data import Split
+from llpe.device import CPU
 from llpe.models import Classifier, Inputs, take_rows
 
 MANY_ROWS = 100_000  # training rows above which mini-batches are the default
@@ -39,8 +44,10 @@ class FullBatch:
 
     ``share`` is the part of the forward pass that gives the same in training and in evaluation (no dropout, no random
     sign flips), and so is computed once for both: weights do not change between an evaluation and the next step.
+    ``graph`` has what a penalty reads.
     """
 
+    graph: Data
     train: View
     val: View
     share: Literal["logits", "states"] | None = None
@@ -71,6 +78,12 @@ class MiniBatches:
     data: Data
     split: Split
     size: int
+    device: torch.device = CPU
+
+    @cached_property
+    def graph(self) -> Data:
+        """What a penalty reads."""
+        return whole_parts(self.data, self.device)
 
     def shared(self, model: Classifier) -> None:
         return None
@@ -78,20 +91,24 @@ class MiniBatches:
     def training(self, model: Classifier, shared: Tensor | None) -> Iterator[Scored]:
         order = self.split.train[torch.randperm(len(self.split.train))]  # a checkpoint holds torch's generator
         for rows in order.split(self.size):
-            yield model(rows_of(self.data, rows)), self.data.y[rows]
+            yield model(self._inputs(model, rows)), self.data.y[rows].to(self.device)
 
     def validation(self, model: Classifier, shared: Tensor | None) -> Scored:
-        logits = [model(rows_of(self.data, rows)) for rows in self.split.val.split(self.size)]
-        return torch.cat(logits), self.data.y[self.split.val]
+        logits = [model(self._inputs(model, rows)) for rows in self.split.val.split(self.size)]
+        return torch.cat(logits), self.data.y[self.split.val].to(self.device)
+
+    def _inputs(self, model: Classifier, rows: Tensor) -> Inputs:
+        return model.inputs(rows_of(self.data, rows)).to(self.device)
 
 
 def make_batches(
-    model: Classifier, data: Data, inputs: Inputs | None, split: Split, size: int | None
+    model: Classifier, data: Data, inputs: Inputs | None, split: Split, size: int | None, device: torch.device = CPU
 ) -> FullBatch | MiniBatches:
     """The batches of a split: ``size`` rows each, or as many as are best for the model.
 
     Args:
         inputs: what the model needs of ``data``; None for a model that sees single rows.
+        device: where the model is, and the batches will be.
     """
     if inputs is not None and size is not None:
         raise ValueError(
@@ -100,36 +117,47 @@ def make_batches(
         )
     if inputs is None and len(split.train) > MANY_ROWS:
         size = size or BATCH
-    return full_batch(model, data, inputs, split) if size is None else MiniBatches(data, split, size)
+    if size is None:
+        return full_batch(model, data, inputs, split, device)
+    return MiniBatches(data, split, size, device)
 
 
-def full_batch(model: Classifier, data: Data, inputs: Inputs | None, split: Split) -> FullBatch:
+def full_batch(
+    model: Classifier, data: Data, inputs: Inputs | None, split: Split, device: torch.device = CPU
+) -> FullBatch:
     """Reads no more rows than a split needs, and shares what is the same in training and in evaluation."""
     few = int(data.num_nodes or 0) < FEW_NODES
-    parts = split.train, split.val
-    targets = [data.y[rows] for rows in parts]
+    parts = split.train.to(device), split.val.to(device)
+    targets = [data.y[rows].to(device) for rows in (split.train, split.val)]
+    graph = whole_parts(data, device)
     if inputs is None and not few:
-        train, val = (View(model.inputs(rows_of(data, rows)), slice(None), data.y[rows]) for rows in parts)
-        return FullBatch(train, val)
+        rows = (model.inputs(rows_of(data, rows)).to(device) for rows in (split.train, split.val))
+        train, val = (View(each, slice(None), target) for each, target in zip(rows, targets, strict=True))
+        return FullBatch(graph, train, val)
     both, count = torch.cat(parts), len(split.train)
     places: tuple[Tensor | slice, Tensor | slice] = (slice(count), slice(count, None))
     if inputs is None:
-        together = model.inputs(rows_of(data, both))
+        together = model.inputs(rows_of(data, both.cpu())).to(device)
     elif few:
-        together, places = inputs, parts
+        together, places = inputs.to(device), parts
     else:
-        together = inputs.take(both)
+        together = inputs.to(device).take(both)
     same = same_in_training(model, lambda: model(together))
     if few or same:
         train, val = (View(together, place, target) for place, target in zip(places, targets, strict=True))
-        return FullBatch(train, val, "logits" if same else None)
-    train, val = (View(together.take(rows), slice(None), data.y[rows]) for rows in parts)
-    return FullBatch(train, val, "states" if same_in_training(model, lambda: model.states(together)) else None)
+        return FullBatch(graph, train, val, "logits" if same else None)
+    train, val = (View(together.take(rows), slice(None), target) for rows, target in zip(parts, targets, strict=True))
+    return FullBatch(graph, train, val, "states" if same_in_training(model, lambda: model.states(together)) else None)
 
 
 @torch.no_grad()
 def same_in_training(model: Classifier, forward: Callable[[], Tensor]) -> bool:
-    """Whether a forward pass in training draws nothing at random and gives the same as in evaluation."""
+    """Whether a forward pass in training draws nothing at random and gives the same as in evaluation.
+
+    Only the CPU is asked: from another device the answer would have to be fetched.
+    """
+    if model.head.weight.device.type != "cpu":
+        return False
     random = torch.get_rng_state()
     model.train()
     training = forward()
@@ -145,9 +173,21 @@ def rows_of(data: Data, rows: Tensor) -> Data:
     return Data(num_nodes=rows.numel(), **{name: take_rows(data[name], rows) for name in names})
 
 
+def whole_parts(data: Data, device: torch.device) -> Data:
+    """What belongs to the whole graph, on a device; on the CPU ``data`` itself."""
+    if device.type == "cpu":
+        return data
+    out = Data(num_nodes=data.num_nodes)
+    for name, value in data.to_dict().items():
+        if isinstance(value, Tensor) and not data.is_node_attr(name) and not data.is_edge_attr(name):
+            out[name] = value.to(device)
+    return out
+
+
 def all_logits(model: Classifier, data: Data, inputs: Inputs | None = None) -> Tensor:
     """The logits of every node, in mini-batches where the model sees single rows and they are many."""
-    count = int(data.num_nodes or 0)
+    count, device = int(data.num_nodes or 0), model.head.weight.device
     if not model.backbone.row_wise or count <= MANY_ROWS:
-        return model(inputs or data)
-    return torch.cat([model(rows_of(data, rows)) for rows in torch.arange(count).split(BATCH)])
+        return model((inputs or model.inputs(data)).to(device))
+    batches = torch.arange(count).split(BATCH)
+    return torch.cat([model(model.inputs(rows_of(data, rows)).to(device)) for rows in batches])

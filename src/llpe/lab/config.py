@@ -28,12 +28,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_serializer
 
 from llpe.checks import LARGEST_SEED, MOST, show
 from llpe.data import BENCHMARKS, GIANT, load_graph, parse_spec
 from llpe.data.catalogue import benchmark_key
 from llpe.data.synthetic import GENERATORS
+from llpe.device import check_autocast, find_device
 from llpe.encodings import ENCODINGS, INSTEAD, Encoding, make_encoding
 from llpe.models import VARIANTS, Classifier, backbone_options
 
@@ -84,6 +85,9 @@ class TrainingConfig(_Section):
     ``features`` is how features are scaled, see :func:`llpe.data.scaled_features`.
     ``batch`` is the number of rows of a step, for models that see single rows (mlp): by default all, or 8192 where
     there are more than 100 000 training rows. An epoch is one pass over all of them.
+    ``device`` is where: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, …, ``mps``. It is no part of a config's hash, nor of
+    what is written: a run started on one device continues on another.
+    ``autocast``, ``bfloat16``, computes products of matrices in numbers of 16 bits while training.
     """
 
     features: Literal["auto", "rows", "columns", "raw"] = "auto"
@@ -95,6 +99,13 @@ class TrainingConfig(_Section):
     patience: Count = 200
     batch: Count | None = None
     seed: Seed = 0
+    device: str = Field("cpu", exclude=True)
+    autocast: Literal["bfloat16"] | None = None
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: Any) -> dict[str, Any]:
+        """Without autocast where it is off: the hash is that of a config that does not know it."""
+        return {key: value for key, value in write(self).items() if key != "autocast" or value is not None}
 
 
 class SplitsConfig(_Section):
@@ -165,6 +176,11 @@ def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
         raw.get("encoding", {}), model.get("name") if isinstance(model, dict) else None, problems
     )
     _check_model(raw.get("model", {}), encoding, problems)
+    if config is not None:
+        try:
+            check_autocast(find_device(config.training.device), config.training.autocast)
+        except ValueError as error:
+            problems.append(f"training: {error}")
     if find_dataset and isinstance(raw.get("dataset"), str):
         _check_dataset(raw["dataset"], problems)
     if problems or config is None or encoding is None:

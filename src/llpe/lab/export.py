@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 
 from llpe import __version__
 from llpe.data import NodeDataset
+from llpe.device import find_device
 from llpe.encodings import Encoding, make_encoding
 from llpe.lab import load_encoding
 from llpe.lab.config import EncodingConfig
@@ -31,6 +32,7 @@ def export_encoding(
     *,
     run: Path | None = None,
     split: int | None = None,
+    device: str = "cpu",
 ) -> dict[str, Any]:
     """Writes the fixed part of an encoding, or the encoding that a run has learned, and says what is in the file.
 
@@ -40,16 +42,18 @@ def export_encoding(
         name, options: of the encoding, by default the default config's with ``DIM`` columns.
         run: a run folder; then the encoding is the one that it has learned.
         split: which split of the run; default the best on validation.
+        device: where to compute.
     """
+    where = find_device(device)
     encoding = (
         untrained(name or EncodingConfig().name, options or {}) if run is None else load_encoding(run, split=split)
     )
-    prepared = encoding.eval().prepare(dataset.data)
+    prepared = encoding.eval().prepare(dataset.data, device=where)
     if run is None:
         tensors = _fixed_part(encoding, dataset.data, prepared)
     else:
         with torch.no_grad():
-            tensors = {"encoding": encoding(prepared)}
+            tensors = {"encoding": encoding.to(where)(prepared.to(str(where)))}
     facts = {
         "encoding": repr(encoding),
         "graph": dataset.name,

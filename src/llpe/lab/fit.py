@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, Split, make_splits
+from llpe.device import find_device
 from llpe.encodings import Encoding
 from llpe.lab.config import Config, ConfigError, assign, resolve
 from llpe.lab.predict import predict
@@ -110,11 +111,12 @@ def fit(
         splits: how many random 60/20/20 splits, or the splits themselves. By default the masks of ``data`` if it has
             them, else one random split.
         metric: ``"accuracy"`` or ``"auroc"``.
-        workers: splits trained at once, by default one per core.
+        workers: splits trained at once, by default one per core, on a GPU one.
         cache: keep the prepared graph on disk.
         runs: folder to keep results in, resumable; by default no file is written.
         on_progress: called with the progress of a split, a few times a second.
-        settings: any key of the config, such as ``lr=0.05``, ``epochs=200``, ``hidden=64``, ``order=32``.
+        settings: any key of the config, such as ``lr=0.05``, ``epochs=200``, ``hidden=64``, ``order=32``,
+            ``device="cuda"``. What comes back is on the CPU.
 
     Example:
         >>> from llpe.data import sbm
@@ -122,7 +124,7 @@ def fit(
         >>> len(result.test), result.predictions.shape, result.encoding(result.data).shape
         (3, torch.Size([200]), torch.Size([200, 16]))
     """
-    dataset = data if isinstance(data, NodeDataset) else _dataset(data, metric)
+    dataset = data if isinstance(data, NodeDataset) else _dataset(copy.copy(data).cpu(), metric)
     raw: dict[str, Any] = {"dataset": dataset.name, "encoding": {}, "model": {}}
     if isinstance(encoding, str):
         raw["encoding"]["name"] = encoding
@@ -171,6 +173,7 @@ def run(
     config = config.model_copy(update={"data": dataset.fingerprint})
     if splits is None:
         splits = make_splits(dataset, config.splits.kind, count=config.splits.count, seed=config.splits.seed)
+    device = find_device(config.training.device)
     plan(len(splits), workers)  # refuses before anything is written
     task = make_task(dataset, config, model=model, cache=cache)
     folder = None if root is None else RunFolder.of(root, config)
@@ -186,8 +189,8 @@ def run(
             trained.load_state_dict(best.state)
         elif folder is not None:
             trained = load_classifier(folder, best.split)
-    probabilities = predict(trained, task.data)
-    return Fit(outcomes, trained.eval(), probabilities, task.data, None if folder is None else folder.path)
+    probabilities = predict(trained.to(device), task.data).cpu()
+    return Fit(outcomes, trained.cpu().eval(), probabilities, task.data, None if folder is None else folder.path)
 
 
 def train_splits(
@@ -218,7 +221,8 @@ def train_splits(
     pending = [index for index in wanted if index not in finished]
     train = partial(_train, task, splits, folder, pause)
     work = task.dataset.num_nodes * (task.config.model.hidden + task.model.encoding.dim)
-    for outcome in run_splits(train, pending, plan(len(splits), workers, work=work), on_progress):
+    todo = plan(len(splits), workers, work=work, device=find_device(task.config.training.device))
+    for outcome in run_splits(train, pending, todo, on_progress):
         if on_outcome is not None:
             on_outcome(outcome)
         outcomes.append(outcome)
@@ -232,7 +236,7 @@ def _train(
     checkpoint = None if folder is None else folder.checkpoint(index)
     outcome = train_split(task, splits[index], index, checkpoint=checkpoint, on_epoch=tell, pause=pause)
     if folder is not None and outcome.status != "paused":
-        finish_split(folder, outcome, splits[index], task.dataset)
+        finish_split(folder, outcome, splits[index], task.dataset, device=find_device(task.config.training.device))
     return outcome
 
 

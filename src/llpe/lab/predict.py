@@ -14,6 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe.data import NodeDataset
+from llpe.device import find_device
 from llpe.encodings import ENCODINGS
 from llpe.lab.batches import all_logits
 from llpe.lab.traces import load_classifier
@@ -65,8 +66,11 @@ def predict(model: Classifier, data: Data) -> Tensor:
     return probabilities
 
 
-def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = None) -> Prediction:
+def predict_graph(
+    run: str | Path, dataset: NodeDataset, *, split: int | None = None, device: str = "cpu"
+) -> Prediction:
     """Classifies every node of a graph with the model of a run's split (default: the best on validation)."""
+    where = find_device(device)
     folder = RunFolder.read(run)
     index = folder.best_split() if split is None else split
     model = load_classifier(folder, index)
@@ -85,8 +89,9 @@ def predict_graph(run: str | Path, dataset: NodeDataset, *, split: int | None = 
             TransferWarning,
             stacklevel=2,
         )
-    data = prepared(dataset.data, model.encoding, features=report.get("features", "auto"))  # as when it was trained
-    probabilities = predict(model, data)
+    features = report.get("features", "auto")  # as when it was trained
+    data = prepared(dataset.data, model.encoding, features=features, device=where)
+    probabilities = predict(model.to(where), data).cpu()
     names, metric = _class_names(report["class_names"], report["num_classes"]), str(report["metric"])
     y = _as_classes(dataset, names)
     scores = {}

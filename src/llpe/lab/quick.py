@@ -38,7 +38,7 @@ def quick_configs(
     return [resolve(assign(raw, dict(settings or {}))) for raw in raws], left_out
 
 
-def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10) -> list[Config]:
+def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10, device: str = "cpu") -> list[Config]:
     """Two blocks of nodes, without edges inside a block or without edges between them: graphs × models × encodings.
 
     Example:
@@ -46,7 +46,7 @@ def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10) -> list[
         10
     """
     plan = QUICK["demo"]
-    shared = {"training": plan["training"], "splits": {"count": splits}}
+    shared = {"training": plan["training"] | {"device": device}, "splits": {"count": splits}}
     return [
         resolve(shared | {"dataset": graph, "encoding": each, "model": {"name": model, "hidden": plan["hidden"]}})
         for graph, model, each in product(plan["graphs"], models, plan["encodings"])

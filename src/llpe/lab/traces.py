@@ -28,6 +28,7 @@ import llpe
 from llpe.chebyshev import density, recurrence
 from llpe.data import NodeDataset, Split
 from llpe.data.dataset import feature_scaling
+from llpe.device import CPU, device_name
 from llpe.encodings import Encoding, FilteredEncoding
 from llpe.graph import Graph
 from llpe.homophily import local_homophily
@@ -134,7 +135,7 @@ def write_config(folder: RunFolder) -> None:
         write_text(file, dump_toml(config))
         return
     found = resolve(read_toml(file), find_dataset=False)
-    if found != config:
+    if found.model_dump() != config.model_dump():  # the device may be another one
         keys = differences(found, config)
         raise ConfigError([f"{folder.path} holds another config; folder / asked for:", *keys])
 
@@ -150,7 +151,9 @@ def write_spectrum(folder: RunFolder, dataset: NodeDataset) -> None:
     write_arrays(file, {"lambdas": lambdas, "weights": weights, "labels": labels})
 
 
-def finish_split(folder: RunFolder, outcome: Outcome, split: Split, dataset: NodeDataset) -> None:
+def finish_split(
+    folder: RunFolder, outcome: Outcome, split: Split, dataset: NodeDataset, *, device: torch.device = CPU
+) -> None:
     """Writes what a split leaves behind; its report last."""
     path = folder.split(outcome.split)
     path.mkdir(parents=True, exist_ok=True)
@@ -163,6 +166,7 @@ def finish_split(folder: RunFolder, outcome: Outcome, split: Split, dataset: Nod
     report = {
         **outcome.scores(),
         "config": folder.config,
+        "device": device_name(device),
         "num_nodes": dataset.num_nodes,
         "num_features": dataset.num_features,
         "num_classes": dataset.num_classes,

@@ -2,7 +2,7 @@
 
 After 0, 1, 2, … epochs the model is evaluated on the validation nodes. The best weights (by the metric, ties by the
 loss) are kept, and training ends ``patience`` epochs after the last improvement. A checkpoint holds all that the future
-depends on, random generator included: a resumed split ends with the same bits.
+depends on, random generator included: a resumed split ends with the same bits. It may resume on another device.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, Split, scaled_features, sparse_features
+from llpe.device import CPU, autocast, find_device, random_state, set_random_state
 from llpe.encodings import Encoding, FilteredEncoding
-from llpe.lab.batches import all_logits, make_batches, rows_of
+from llpe.lab.batches import FullBatch, MiniBatches, Scored, all_logits, make_batches, rows_of
 from llpe.lab.config import Config, TrainingConfig
 from llpe.lab.traces import Traces, picture, pictured_nodes, trace_filters, trace_predictions
 from llpe.models import Classifier, Inputs
@@ -33,11 +34,12 @@ from llpe.sealed import DamagedError, DamageWarning, read, write_zip
 from llpe.storage import peak_memory
 
 CHECKPOINT_SECONDS = 5.0
+FUSED = ("cpu", "cuda", "mps")  # devices that update all weights in one kernel
 
 
 @dataclass(frozen=True)
 class Task:
-    """What all splits share: the prepared graph, and a model of which each split trains a copy.
+    """What all splits share, on the CPU: the prepared graph, and a model of which each split trains a copy.
 
     ``inputs`` is what the model needs of the graph; None for a model that sees single rows.
     """
@@ -116,16 +118,25 @@ def make_task(
     if model is None:
         model = config.make_classifier(dataset.num_features, dataset.num_classes)
     if data is None:
-        data = prepared(dataset.data, model.encoding, features=config.training.features, cache=cache)
+        data = prepared(
+            dataset.data,
+            model.encoding,
+            features=config.training.features,
+            device=find_device(config.training.device),
+            cache=cache,
+        )
     model.encoding.initialise(data)
     return Task(dataset, config, data, model, None if model.backbone.row_wise else model.inputs(data))
 
 
-def prepared(data: Data, encoding: Encoding, *, features: str, cache: bool = True) -> Data:
-    """A graph as models see it: features on their scale, sparse where that pays, and the encoding's fixed part."""
+def prepared(data: Data, encoding: Encoding, *, features: str, device: torch.device = CPU, cache: bool = True) -> Data:
+    """A graph as models see it: features on their scale, sparse where that pays, and the encoding's fixed part.
+
+    Only the sparse products of the fixed part are computed on ``device``.
+    """
     data = copy.copy(data)
     data.x = scaled_features(data.x, features)[0]
-    data = encoding.prepare(data, cache=cache)
+    data = encoding.prepare(data, cache=cache, device=device)
     data.x = sparse_features(data.x)
     return data
 
@@ -148,17 +159,20 @@ def train_split(
             call goes on from the checkpoint.
     """
     settings, outcome = task.config.training, Outcome(index, "done", task.dataset.metric)
-    run = _Run(task, index)
-    batches = make_batches(run.model, task.data, task.inputs, split, settings.batch)
+    device = find_device(settings.device)
+    run = _Run(task, index, device)
+    batches = make_batches(run.model, task.data, task.inputs, split, settings.batch, device)
     if checkpoint is not None and checkpoint.exists():
         run.load(checkpoint)
     saved = time.perf_counter()
     try:
         while True:
             run.model.train()
-            shared = batches.shared(run.model)
-            with torch.no_grad():
-                run.evaluate(outcome.metric, *batches.validation(run.model.eval(), shared))
+            with autocast(device, settings.autocast):
+                shared = batches.shared(run.model)
+                with torch.no_grad():
+                    scored = batches.validation(run.model.eval(), shared)
+            run.evaluate(outcome.metric, *scored)
             run.resumable = True
             if on_epoch is not None:
                 on_epoch(Progress(index, run.epoch, run.val[-1], run.best[0], run.best_epoch))
@@ -172,10 +186,7 @@ def train_split(
             if run.epoch >= settings.epochs or run.epoch - run.best_epoch >= settings.patience:
                 break
             run.resumable = False
-            run.model.train()
-            losses = [run.step(*scored, task.data) for scored in batches.training(run.model, shared)]
-            run.loss.append(fmean(losses))
-            run.epoch += 1
+            run.train(batches, shared)
     except KeyboardInterrupt:
         if checkpoint is not None and run.resumable:
             run.save(checkpoint)
@@ -197,26 +208,33 @@ class _NotFiniteError(ArithmeticError):
 class _Run:
     """What changes while a split is trained. A checkpoint holds all of it, as it is between two epochs."""
 
-    def __init__(self, task: Task, index: int) -> None:
+    def __init__(self, task: Task, index: int, device: torch.device = CPU) -> None:
         self.start = time.perf_counter()
         self.model = copy.deepcopy(task.model)
         torch.manual_seed(task.config.training.seed + index)
         self.model.reset_parameters()
         self.model.encoding.initialise(task.data)
-        self.optimiser = make_optimiser(self.model, task.config.training)
-        self.parameters = list(self.model.parameters())
+        self.settings = task.config.training
         self.epoch = self.best_epoch = 0
         self.best = (-math.inf, -math.inf)  # validation score, and minus the loss there
         self.best_state: dict[str, Tensor] = {}
         self.val: list[float] = []
         self.loss: list[float] = []
         self.resumable = False  # an interrupted step cannot be resumed, bit for bit
+        self.to(device)
+
+    def to(self, device: torch.device) -> None:
+        """Moves the model, which is drawn on the CPU: it begins with the same weights on every device."""
+        self.device, self.model = device, self.model.to(device)
+        self.optimiser = make_optimiser(self.model, self.settings)
+        self.parameters = list(self.model.parameters())
 
     def seconds(self) -> float:
         return time.perf_counter() - self.start
 
     def evaluate(self, metric: str, logits: Tensor, target: Tensor) -> None:
         """Notes the score on the validation nodes, and keeps the weights if they are the best so far."""
+        logits = logits.float() if self.settings.autocast else logits
         val = score(metric, logits, target)
         self.val.append(val)
         loss = nn.functional.cross_entropy(logits, target).item() if val >= self.best[0] else math.inf
@@ -225,17 +243,32 @@ class _Run:
             for name, tensor in self.model.state_dict().items():
                 self.best_state.setdefault(name, torch.empty_like(tensor)).copy_(tensor)
 
-    def step(self, logits: Tensor, target: Tensor, data: Data) -> float:
+    def train(self, batches: FullBatch | MiniBatches, shared: Tensor | None) -> None:
+        """One epoch. The losses are fetched from the device once, after it."""
+        self.model.train()
+        scored = batches.training(self.model, shared)
+
+        def forward() -> Scored | None:
+            with autocast(self.device, self.settings.autocast):
+                return next(scored, None)
+
+        losses = [self.step(logits, target, batches.graph) for logits, target in iter(forward, None)]
+        values = torch.stack(losses).tolist()
+        for value in values:
+            if not math.isfinite(value):
+                raise _NotFiniteError(f"the loss was {value} after {self.epoch} epochs; try a smaller lr")
+        self.loss.append(fmean(values))
+        self.epoch += 1
+
+    def step(self, logits: Tensor, target: Tensor, data: Data) -> Tensor:
         """One step of the optimiser; the loss before it."""
+        logits = logits.float() if self.settings.autocast else logits
         loss = nn.functional.cross_entropy(logits, target) + self.model.penalty(data)
-        value = loss.item()
-        if not math.isfinite(value):
-            raise _NotFiniteError(f"the loss was {value} after {self.epoch} epochs; try a smaller lr")
         for parameter in self.parameters:
             parameter.grad = None
         loss.backward()
         self.optimiser.step()
-        return value
+        return loss.detach()
 
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -247,6 +280,8 @@ class _Run:
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "random": torch.get_rng_state(),
+            "device": self.device.type,
+            "device_random": random_state(self.device),
             "val": self.val[: self.epoch],  # the last score is found again
             "loss": self.loss,
             "seconds": self.seconds(),
@@ -258,28 +293,33 @@ class _Run:
     def load(self, path: Path) -> None:
         """Takes up a checkpoint; a damaged one is said, and the split starts again."""
         try:
-            saved = torch.load(io.BytesIO(read(path, "Its split starts again.")), weights_only=True)
+            content = io.BytesIO(read(path, "Its split starts again."))
+            saved = torch.load(content, weights_only=True, map_location=CPU)
         except DamagedError as error:
             warnings.warn(str(error), DamageWarning, stacklevel=2)
             return
         self.epoch, self.best_epoch = saved["epoch"], saved["best_epoch"]
-        self.best, self.best_state = tuple(saved["best"]), saved["best_state"]
+        self.best = tuple(saved["best"])
+        self.best_state = {name: tensor.to(self.device) for name, tensor in saved["best_state"].items()}
         self.val, self.loss = saved["val"], saved["loss"]
         self.model.load_state_dict(saved["model"])
         self.optimiser.load_state_dict(saved["optimiser"])
         torch.set_rng_state(saved["random"])
+        if saved.get("device") == self.device.type:
+            set_random_state(self.device, saved["device_random"])
         self.start -= saved["seconds"]
 
 
 @torch.no_grad()
 def _finish(outcome: Outcome, task: Task, split: Split, run: _Run) -> None:
-    """Scores of the best weights on all three parts: the test nodes are evaluated here, once."""
+    """Scores of the best weights on all three parts: the test nodes are evaluated here, once, without autocast."""
     model, data = run.model, task.data
     model.load_state_dict(run.best_state)
-    logits = all_logits(model.eval(), data, task.inputs)
+    logits = all_logits(model.eval(), data, task.inputs).cpu()
+    model.cpu()
     parts = (split.train, split.val, split.test)
     outcome.train, outcome.val, outcome.test = (score(outcome.metric, logits[part], data.y[part]) for part in parts)
-    outcome.state = run.best_state
+    outcome.state = {name: tensor.cpu() for name, tensor in run.best_state.items()}
     outcome.traces["predictions"] = trace_predictions(data, split.test, logits)
     if isinstance(model.encoding, FilteredEncoding):
         outcome.traces["filters"] = trace_filters(model.encoding)
@@ -289,11 +329,12 @@ def _finish(outcome: Outcome, task: Task, split: Split, run: _Run) -> None:
 
 
 def make_optimiser(model: nn.Module, settings: TrainingConfig) -> torch.optim.Optimizer:
-    """Adam, or SGD with momentum, in the fused form."""
-    lr, decay = settings.lr, settings.weight_decay
+    """Adam, or SGD with momentum, in the fused form where the device has it."""
+    own: Any = {"lr": settings.lr, "weight_decay": settings.weight_decay}
+    own["fused"] = all(parameter.device.type in FUSED for parameter in model.parameters())
     if settings.optimizer == "adam":
-        return torch.optim.Adam(model.parameters(), lr=lr, weight_decay=decay, fused=True)
-    return torch.optim.SGD(model.parameters(), lr=lr, momentum=settings.momentum, weight_decay=decay, fused=True)
+        return torch.optim.Adam(model.parameters(), **own)
+    return torch.optim.SGD(model.parameters(), momentum=settings.momentum, **own)
 
 
 def score(metric: str, logits: Tensor, target: Tensor) -> float:
@@ -302,7 +343,7 @@ def score(metric: str, logits: Tensor, target: Tensor) -> float:
         return int((logits.argmax(dim=1) == target).sum()) / len(target)
     from sklearn.metrics import roc_auc_score
 
-    margin = (logits[:, 1] - logits[:, 0]).double().numpy()
+    margin, target = (logits[:, 1] - logits[:, 0]).cpu().double().numpy(), target.cpu()
     if not np.isfinite(margin).all() or target.unique().numel() < 2:
         return float("nan")
     return float(roc_auc_score(target.numpy(), margin))

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from llpe.device import CPU
 from llpe.lab.train import Outcome, Progress
 
 Tell = Callable[[Progress], None]
@@ -39,28 +40,34 @@ class WorkerError(RuntimeError):
 
 
 class Plan(NamedTuple):
-    """How many splits at once, and with how many threads each."""
+    """How many splits at once, with how many threads each, and whether processes can be forked."""
 
     workers: int
     threads: int
+    fork: bool = sys.platform == "linux"
 
 
-def plan(splits: int, workers: int | None = None, *, work: int = 0) -> Plan:
+def plan(splits: int, workers: int | None = None, *, work: int = 0, device: torch.device = CPU) -> Plan:
     """One worker per core, at most one per split; where there is much work, the cores are shared out evenly.
+
+    On a GPU it is one worker unless more are asked for, and those are started afresh: a GPU cannot be forked.
 
     There are never more threads than torch is set to, by ``OMP_NUM_THREADS`` or ``torch.set_num_threads``.
 
     Args:
         work: how many numbers a layer holds, over all nodes.
+        device: where splits are trained.
 
     Example:
-        >>> plan(10, workers=1), plan(1)
-        (Plan(workers=1, threads=1), Plan(workers=1, threads=1))
+        >>> plan(10, workers=1)[:2], plan(10, device=torch.device("cuda"))
+        ((1, 1), Plan(workers=1, threads=1, fork=False))
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers is not None and workers < 1:
         raise ValueError(f"`workers` must be an integer of at least 1, got {workers!r}.")
     share = min(cores // min(cores, splits), torch.get_num_threads()) if work >= MUCH_WORK else 1
+    if device.type != "cpu":
+        return Plan(min(workers or 1, splits), share, fork=False)
     return Plan(min(workers or cores, splits), share)
 
 
@@ -76,7 +83,7 @@ def run_splits(train: Train, pending: list[int], plan: Plan, on_progress: Tell |
     tell = on_progress or (lambda progress: None)
     count = min(plan.workers, len(pending))
     if count > 1:
-        yield from _in_processes(train, pending, Plan(count, plan.threads), tell)
+        yield from _in_processes(train, pending, plan._replace(workers=count), tell)
         return
     with using_threads(plan.threads):
         for index in pending:
@@ -84,7 +91,7 @@ def run_splits(train: Train, pending: list[int], plan: Plan, on_progress: Tell |
 
 
 def _in_processes(train: Train, pending: list[int], plan: Plan, tell: Tell) -> Iterator[Outcome]:
-    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    context: Any = multiprocessing.get_context("fork" if plan.fork else "spawn")
     progress, stop = context.SimpleQueue(), context.Value("b", 0, lock=False)
     arguments = (train, plan.threads, progress, stop, os.getpid())  # passed to workers when they start, not pickled
     children: list[Any] = []

@@ -51,6 +51,10 @@ class Edges:
             raise refusal("rows", "be a tensor of node numbers or a mask", show(rows), "Leave it out for all rows.")
         return self if rows is None else replace(self, rows=rows, matrix=self.matrix and self.matrix.take(rows))
 
+    def to(self, device: torch.device) -> Edges:
+        there = {name: part.to(device) for name, part in vars(self).items() if part is not None}
+        return replace(self, **there)
+
     def pick(self, h: Tensor) -> Tensor:
         """The rows of ``h`` that are asked for."""
         return h if self.rows is None else h[self.rows]

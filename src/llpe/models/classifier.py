@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from llpe.checks import check_count, checked, refusal
+from llpe.device import no_autocast
 from llpe.models.backbone import Edges, check_share
 from llpe.models.dropout import dropout as drop
 from llpe.models.features import FeatureLinear
@@ -35,6 +37,18 @@ class Inputs:
     def take(self, rows: Tensor) -> Inputs:
         """The same graph, asked for the logits of ``rows``; what only other rows need is not computed."""
         return replace(self, asked=self.edges.take(rows))
+
+    def to(self, device: torch.device) -> Inputs:
+        """The same on another device, but for ``data.x`` where that is sparse: it is read through ``x``."""
+        if device.type == "cpu":
+            return self  # where it was made
+        data, edges = copy.copy(self.data), self.edges.to(device)
+        data.num_nodes = self.data.num_nodes
+        for name, value in self.data.to_dict().items():
+            if isinstance(value, Tensor):
+                data[name] = value.to(device) if value.layout == torch.strided else None
+        x = data.x if isinstance(self.x, Tensor) else self.x and self.x.to(device)
+        return Inputs(data, x, edges, edges if self.asked is self.edges else self.asked.to(device))
 
 
 @final
@@ -150,7 +164,8 @@ class Classifier(nn.Module):
         if self.features is not None:
             parts.append(self.features(data.x))
         if self.dim:
-            encoding = self.encoding(graph)
+            with no_autocast(self.head.weight.device):  # positions keep all their digits
+                encoding = self.encoding(graph)
             if encoding.dim() != 2 or encoding.size(1) != self.dim:
                 raise ValueError(
                     f"`encoding(data)` must have shape [rows, {self.dim}], got {list(encoding.shape)}. "

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from llpe.models.dropout import dropout
-from llpe.spmm import multiply
+from llpe.spmm import product
 
 
 class FixedMatrix:
@@ -26,7 +26,8 @@ class FixedMatrix:
         matrix: a sparse tensor of layout CSR, CSC or COO.
 
     Attributes:
-        csr: the matrix by rows, with 32-bit indices where they suffice: less to read in each product.
+        start, columns, values: the matrix by rows, as in the CSR layout, with 32-bit indices where they suffice: less
+            to read in each product. They are plain tensors, which any device can hold.
 
     Example:
         >>> matrix = FixedMatrix(torch.tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse())
@@ -38,61 +39,86 @@ class FixedMatrix:
     def __init__(self, matrix: Tensor) -> None:
         with quiet(), torch.no_grad():
             built = matrix.detach().to_sparse_csr()
-            small = max(built.values().numel(), *built.shape) < 2**31
-            kind = torch.int32 if small else torch.int64
-            pointer, column = built.crow_indices().to(kind), built.col_indices().to(kind)
-            self.csr = torch.sparse_csr_tensor(pointer, column, built.values(), size=built.shape)
+        small = max(built.values().numel(), *built.shape) < 2**31
+        kind = torch.int32 if small else torch.int64
+        self.start, self.columns = built.crow_indices().to(kind), built.col_indices().to(kind)
+        self.values, self.shape = built.values().clone(), built.shape  # no view of a sparse tensor
+
+    @property
+    def csr(self) -> Tensor:
+        """The matrix as a tensor of layout CSR."""
+        with quiet():
+            arrays = self.start, self.columns, self.values
+            return torch.sparse_csr_tensor(*arrays, size=self.shape, check_invariants=False)
 
     @cached_property
-    def transposed_csr(self) -> Tensor:
-        """The transpose by rows, which is the matrix by columns."""
-        with quiet(), torch.no_grad():
-            csc = self.csr.to_sparse_csc()
-            pointer, row, values = csc.ccol_indices(), csc.row_indices(), csc.values()
-            return torch.sparse_csr_tensor(pointer, row, values, size=csc.shape[::-1])
+    def transposition(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Of the transpose by rows ``start`` and ``columns``, and where its values are among those of the matrix."""
+        transpose = _transposed_on_cpu if self.start.device.type == "cpu" else _transposed
+        return transpose(self.start, self.columns, self.shape[1])
 
     @cached_property
-    def transposition(self) -> Tensor:
-        """For each entry of the transpose, its position among those of the matrix."""
-        numbers = torch.arange(self.csr.values().numel(), device=self.csr.device)
-        with quiet(), torch.no_grad():
-            return with_values(self.csr, numbers).to_sparse_csc().values()
+    def transposed_values(self) -> Tensor:
+        return self.values[self.transposition[2]]
 
     def __matmul__(self, h: Tensor) -> Tensor:
         return _Product.apply(h, self, None, False)
 
     def dropped(self, h: Tensor, share: float) -> Tensor:
         """The product with a random ``share`` of the entries set to 0 and the others scaled up, as in dropout."""
-        return _Product.apply(h, self, dropout(self.csr.values(), share, True), False)
+        return _Product.apply(h, self, dropout(self.values, share, True), False)
 
     def take(self, rows: Tensor) -> FixedMatrix:
-        return FixedMatrix(take_rows(self.csr, rows))
+        return FixedMatrix._of(*_take_rows(self.start, self.columns, self.values, rows), (rows.numel(), self.shape[1]))
+
+    def to(self, device: torch.device) -> FixedMatrix:
+        return FixedMatrix._of(self.start.to(device), self.columns.to(device), self.values.to(device), self.shape)
+
+    @classmethod
+    def _of(cls, start: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> FixedMatrix:
+        out = cls.__new__(cls)
+        out.start, out.columns, out.values, out.shape = start, columns, values, torch.Size(shape)
+        return out
 
     def __repr__(self) -> str:
-        return f"FixedMatrix(shape={list(self.csr.shape)}, entries={self.csr.values().numel()})"
+        return f"FixedMatrix(shape={list(self.shape)}, entries={self.values.numel()})"
 
 
 class _Product(torch.autograd.Function):
-    """matrix · h, or matrixᵀ · h: each is the gradient of the other. ``values`` replace those of the matrix."""
+    """matrix · h, or matrixᵀ · h: each is the gradient of the other. ``values`` replace those of the matrix.
+
+    It has the numbers of the matrix: under autocast ``h`` has fewer digits, and so has its gradient.
+    """
 
     @staticmethod
     def forward(ctx: Any, h: Tensor, matrix: FixedMatrix, values: Tensor | None, transpose: bool) -> Tensor:
-        ctx.matrix, ctx.values, ctx.transpose = matrix, values, transpose
-        csr = matrix.transposed_csr if transpose else matrix.csr
-        if values is not None:
-            csr = with_values(csr, values[matrix.transposition] if transpose else values)
-        return multiply(csr, h)
+        ctx.matrix, ctx.values, ctx.transpose, ctx.dtype = matrix, values, transpose, h.dtype
+        h = h.to(matrix.values.dtype)
+        if not transpose:
+            return product(matrix.start, matrix.columns, matrix.values if values is None else values, h)
+        start, columns, order = matrix.transposition
+        return product(start, columns, matrix.transposed_values if values is None else values[order], h)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        return _Product.apply(grad, ctx.matrix, ctx.values, not ctx.transpose), None, None, None
+        out = _Product.apply(grad, ctx.matrix, ctx.values, not ctx.transpose)
+        return out.to(ctx.dtype), None, None, None
 
 
-def with_values(matrix: Tensor, values: Tensor) -> Tensor:
-    """A CSR matrix with entries in the same places and other values."""
-    pointer, column = matrix.crow_indices(), matrix.col_indices()
-    with quiet():
-        return torch.sparse_csr_tensor(pointer, column, values, size=matrix.shape, check_invariants=False)
+def _transposed_on_cpu(start: Tensor, columns: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
+    with quiet(), torch.no_grad():
+        numbers, size = torch.arange(columns.numel()), (start.numel() - 1, width)
+        csc = torch.sparse_csr_tensor(start, columns, numbers, size=size, check_invariants=False).to_sparse_csc()
+        return csc.ccol_indices(), csc.row_indices(), csc.values()
+
+
+def _transposed(start: Tensor, columns: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The same by sorting, which every device can."""
+    ordered, order = columns.sort(stable=True)
+    bounds = torch.arange(width + 1, device=columns.device, dtype=columns.dtype)
+    numbers = torch.arange(start.numel() - 1, device=columns.device, dtype=columns.dtype)
+    rows = numbers.repeat_interleave(start.diff(), output_size=columns.numel())
+    return torch.searchsorted(ordered, bounds).to(columns.dtype), rows[order], order
 
 
 def take_rows(matrix: Tensor, rows: Tensor) -> Tensor:
@@ -107,14 +133,17 @@ def take_rows(matrix: Tensor, rows: Tensor) -> Tensor:
     """
     if matrix.layout != torch.sparse_csr:
         return matrix[rows]
-    start = matrix.crow_indices()
-    count = (start[1:] - start[:-1])[rows]
-    pointer = torch.cat([count.new_zeros(1), count.cumsum(0, dtype=count.dtype)])
-    shift = torch.repeat_interleave(start[:-1][rows] - pointer[:-1], count)
-    entries = torch.arange(shift.numel(), device=shift.device) + shift
-    shape = (int(rows.numel()), matrix.size(1))
+    arrays = _take_rows(matrix.crow_indices(), matrix.col_indices(), matrix.values(), rows)
     with quiet():
-        return torch.sparse_csr_tensor(pointer, matrix.col_indices()[entries], matrix.values()[entries], size=shape)
+        return torch.sparse_csr_tensor(*arrays, size=(rows.numel(), matrix.size(1)))
+
+
+def _take_rows(start: Tensor, columns: Tensor, values: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    count = start.diff()[rows]
+    pointer = torch.cat([count.new_zeros(1), count.cumsum(0, dtype=count.dtype)])
+    shift = torch.repeat_interleave(start[:-1][rows] - pointer[:-1], count, output_size=int(pointer[-1]))
+    entries = torch.arange(shift.numel(), device=shift.device) + shift
+    return pointer, columns[entries], values[entries]
 
 
 @contextmanager

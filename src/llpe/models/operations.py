@@ -11,6 +11,7 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
+from llpe.device import wide
 from llpe.inputs import check_tensor
 from llpe.models.backbone import Edges, Operation
 from llpe.models.fixed_matrix import FixedMatrix, quiet
@@ -23,7 +24,7 @@ class _Propagation(Operation):
     def edges(cls, edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int, dtype: torch.dtype) -> Edges:
         source, target = check_edges(edge_index, edge_weight, num_nodes)
         given = torch.ones_like(source) if edge_weight is None else edge_weight.reshape(-1)
-        row, column, value = cls.normalise(source, target, given.double(), num_nodes)
+        row, column, value = cls.normalise(source, target, given.to(wide(source.device)), num_nodes)
         with quiet():
             entries, shape = torch.stack([row, column]), (num_nodes, num_nodes)
             matrix = torch.sparse_coo_tensor(entries, value.to(dtype), shape)

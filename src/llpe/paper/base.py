@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from llpe.data import DownloadError, NodeDataset, load_graph
-from llpe.lab import resolve, run
+from llpe.lab import assign, resolve, run
 from llpe.lab.spaces import as_in_the_paper
 from llpe.report.figures import save_figure
 from llpe.report.tables import Table
@@ -67,6 +67,7 @@ class Context:
         data_root: where benchmarks are.
         say: called with a line about what is left out, and why.
         track: goes through the items of a study; is given their title and how to describe one.
+        device: where models are trained.
     """
 
     budget: Budget
@@ -76,6 +77,7 @@ class Context:
     data_root: Path | None = None
     say: Callable[[str], None] = lambda line: None
     track: Track = lambda items, title, describe: items
+    device: str = "cpu"
 
     def load(self, name: str) -> NodeDataset | None:
         """A graph; None, with a note, if its files are missing."""
@@ -99,7 +101,8 @@ class Context:
 
     def train(self, dataset: NodeDataset, raw: Mapping[str, Any]) -> RunFolder:
         """The run of one config on a loaded graph, resumed if it was started; no search."""
-        fit = run(dataset, resolve(as_in_the_paper(raw)), root=self.runs, workers=self.workers)
+        raw = assign(as_in_the_paper(raw), {"training.device": self.device})
+        fit = run(dataset, resolve(raw), root=self.runs, workers=self.workers)
         assert fit.run is not None
         return RunFolder.read(fit.run)
 

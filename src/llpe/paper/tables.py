@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from llpe.data import NodeDataset
-from llpe.lab import SearchConfig, search
+from llpe.lab import SearchConfig, assign, search
 from llpe.lab.search import BusyError
 from llpe.paper.base import Context, Settings, merge, settings_of
 from llpe.paper.results import CELL, beside_the_paper, read_results, read_table, score, tables
@@ -113,7 +113,8 @@ def compute(cell: Cell, dataset: NodeDataset, settings: Settings, context: Conte
         BusyError: another process is searching it.
     """
     plan, splits = plan_of(settings, dataset.num_nodes, cell)
-    found = search(dataset, config_of(settings, cell, splits), plan, root=context.runs, workers=context.workers)
+    raw = assign(config_of(settings, cell, splits), {"training.device": context.device})
+    found = search(dataset, raw, plan, root=context.runs, workers=context.workers)
     trained = RunFolder.read(found.run)
     rows = [
         vars(cell) | {"split": report["split"]} | {part: round(100 * report[part], 4) for part in ("val", "test")}

@@ -1,0 +1,96 @@
+"""Where tensors are: on the CPU, or on a GPU if there is one."""
+
+from __future__ import annotations
+
+import re
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+
+from llpe.checks import refusal
+
+CPU = torch.device("cpu")
+
+
+def find_device(device: str | torch.device) -> torch.device:
+    """The device of that name; ``"auto"`` is a GPU if there is one, else the CPU.
+
+    Example:
+        >>> find_device("cpu")
+        device(type='cpu')
+        >>> find_device("gpu")
+        Traceback (most recent call last):
+            ...
+        ValueError: `device` must be auto, cpu, cuda, cuda:0, cuda:1, … or mps, got 'gpu'.
+    """
+    name = str(device)
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if not re.fullmatch(r"cpu|cuda(:\d+)?|mps(:0)?", name):
+        raise refusal("device", "be auto, cpu, cuda, cuda:0, cuda:1, … or mps", repr(name))
+    found = torch.device(name)
+    instead = "Or take device='cpu'."
+    if found.type == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if not torch.backends.cuda.is_built():
+            remedy = "Install a build of PyTorch with it, see pytorch.org/get-started"
+            raise refusal("device", "be one that PyTorch can use", f"{name!r} without CUDA", f"{remedy}. {instead}")
+        if not count:
+            remedy = "Look for it with nvidia-smi: the driver, or CUDA_VISIBLE_DEVICES, may hide it"
+            raise refusal("device", "be there", f"{name!r} where PyTorch sees no GPU", f"{remedy}. {instead}")
+        if (found.index or 0) >= count:
+            raise refusal("device", f"be one of {count} GPUs, cuda:0 … cuda:{count - 1}", repr(name), instead)
+    if found.type == "mps" and not torch.backends.mps.is_available():
+        raise refusal("device", "be there", f"{name!r}, which is for Apple's own processors", instead)
+    return found
+
+
+def device_name(device: torch.device) -> str:
+    """The device, and of a GPU the maker's name.
+
+    Example:
+        >>> device_name(CPU)
+        'cpu'
+    """
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
+
+
+def autocast(device: torch.device, dtype: str | None) -> AbstractContextManager[None]:
+    """Inside, products of matrices are computed in ``dtype``, ``"bfloat16"``; None changes nothing."""
+    return nullcontext() if dtype is None else torch.autocast(device.type, getattr(torch, dtype))
+
+
+def no_autocast(device: torch.device) -> AbstractContextManager[None]:
+    """Inside, everything is computed in its own dtype, even where autocast is on."""
+    kind = device.type
+    on = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+    return torch.autocast(kind, enabled=False) if on else nullcontext()
+
+
+def check_autocast(device: torch.device, dtype: str | None) -> None:
+    """Refuses numbers that a GPU does not have."""
+    if dtype is not None and device.type == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False):
+        got = f"{dtype!r} on a {torch.cuda.get_device_name(device)}"
+        raise refusal("autocast", "be a number format of the GPU", got, "Leave it out: GPUs have it from Ampere on.")
+
+
+def wide(device: torch.device) -> torch.dtype:
+    """The most exact floating point numbers of a device."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def random_state(device: torch.device) -> torch.Tensor:
+    """The state of the generator that a device draws from."""
+    if device.type == "cuda":
+        return torch.cuda.get_rng_state(device)
+    return torch.mps.get_rng_state() if device.type == "mps" else torch.get_rng_state()
+
+
+def set_random_state(device: torch.device, state: torch.Tensor) -> None:
+    """Sets it to what :func:`random_state` gave."""
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(state, device)
+    elif device.type == "mps":
+        torch.mps.set_rng_state(state)
+    else:
+        torch.set_rng_state(state)
