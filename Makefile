@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LOWEST := $(filter-out %documents.py %site.py %benchmarks.py %scale.py %graphgym.py,$(wildcard tests/test_*.py)) tests/data tests/models tests/lab
 
-.PHONY: help demo test test-lowest lint fuzz bench bench-quick docs experiments clean
+.PHONY: help demo test test-lowest lint faults fuzz bench bench-quick docs experiments clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,9 @@ lint: $(READY)  ## style and types
 
 fuzz: $(READY)  ## thousands of random graphs and arguments for every encoding, against naive formulas (ten minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/test_fuzz.py
+
+faults: $(READY)  ## kill processes, damage files, fill disks: what was tried and what was lost (a quarter of an hour)
+	$(BIN)/python faults/run.py
 
 bench: $(READY)  ## every claim of speed or memory, measured (half an hour); writes docs/scale.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"

@@ -23,7 +23,7 @@ from llpe.lab.predict import predict_graph
 from llpe.lab.traces import load_classifier, write_config
 from llpe.lab.train import make_optimiser, make_task, prepared, score, train_split
 from llpe.lab.workers import plan
-from llpe.sealed import write_text
+from llpe.sealed import DamagedError, DamageWarning, write_text
 
 QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
 SBM = load_graph("sbm:n=120")
@@ -294,6 +294,30 @@ def test_a_resumed_split_ends_with_the_same_bits(tmp_path, dropout):
     assert same_weights(pieces, whole)
     for name in ("val", "loss"):
         assert pieces.traces["curves"][name].tobytes() == whole.traces["curves"][name].tobytes()
+
+
+@pytest.mark.parametrize("keep", [0, 0.5, 1])
+def test_a_split_with_a_damaged_checkpoint_says_so_and_starts_again(tmp_path, keep):
+    task, split, file = make_task(SBM, config_of()), make_splits(SBM)[0], tmp_path / "checkpoint.pt"
+    train_split(task, split, 0, checkpoint=file, pause=9)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 3] ^= 1
+    file.write_bytes(content[: int(keep * len(content))])
+    with pytest.warns(DamageWarning, match=r"checkpoint.pt: must be as it was written.* Its split starts again"):
+        resumed = train_split(task, split, 0, checkpoint=file)
+    assert same_weights(resumed, train_split(task, split, 0))
+
+
+def test_damaged_results_and_models_are_refused_by_name(tmp_path):
+    found = run(SBM, config_of(), root=tmp_path)
+    for name in ("report.json", "model.safetensors", "split.npz"):
+        file = found.run / "split-00" / name
+        content = file.read_bytes()
+        file.write_bytes(content.replace(b"sha256:", b"sha255:"))
+        with pytest.raises(DamagedError, match=rf"split-00/{name}: must be as it was written"):
+            predict_graph(found.run, SBM, split=0)
+        file.write_bytes(content)
+    assert predict_graph(found.run, SBM, split=0).scores["test"].score == found.outcomes[0].test
 
 
 def test_a_step_that_was_interrupted_leaves_the_checkpoint_before_it(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Search: what it tries, what it chooses, and that interruption changes nothing."""
 
 import json
+from contextlib import suppress
 from importlib import import_module
 
 import pytest
@@ -10,7 +11,9 @@ from llpe.encodings import ENCODINGS
 from llpe.lab import ConfigError, SearchConfig, search, take_search
 from llpe.lab.search import _Search
 from llpe.lab.spaces import PRESETS, assignments, space_of
+from llpe.lab.trials import Trials
 from llpe.runs import load_runs
+from llpe.sealed import DamageWarning
 
 MODULE = import_module("llpe.lab.search")  # the package has a function of that name
 SPEC = "sbm:n=120,homophily=1"
@@ -79,6 +82,59 @@ def test_stopped_search_ends_as_an_uninterrupted_one(graph, tmp_path, stop_at, m
     assert choices(again) == choices(whole)
     assert [trial.val for trial in again.trials] == [trial.val for trial in whole.trials]
     assert again.run.name == whole.run.name
+
+
+@pytest.mark.parametrize("stop_at", range(1, 13, 2))
+def test_a_search_killed_between_any_two_trials_chooses_the_same(graph, tmp_path, stop_at, monkeypatch):
+    """Stopped just before what is known of its trials is replaced, as by a kill, and started again."""
+    monkeypatch.setattr(MODULE, "FIRST_EPOCHS", 2)
+    settings = SearchConfig(trials=4, space=SPACE)
+    whole = search(graph, RAW, settings, root=tmp_path / "whole", workers=1)
+    write, seen = Trials._write, []
+
+    def stop(self):
+        seen.append(self)
+        if len(seen) == stop_at:
+            raise KeyboardInterrupt
+        write(self)
+
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr(Trials, "_write", stop)
+        search(graph, RAW, settings, root=tmp_path / "parts", workers=1)
+    again = search(graph, RAW, settings, root=tmp_path / "parts", workers=1)
+    assert again.trials == whole.trials
+    assert again.run.name == whole.run.name
+
+
+def test_a_trial_that_was_stopped_while_it_was_given_more_epochs_gets_all_of_them(graph, tmp_path, monkeypatch):
+    """Two epochs, and twice as many while it improves: stopped after three, it still gets its four and eight."""
+    monkeypatch.setattr(MODULE, "FIRST_EPOCHS", 2)
+    monkeypatch.setattr(MODULE, "RISING", 0.0)
+    monkeypatch.setattr("llpe.lab.workers.REPORT_SECONDS", 0.0)
+    settings = SearchConfig(trials=4, space=SPACE)
+    whole = search(graph, RAW, settings, root=tmp_path / "whole", workers=1)
+
+    def stop(progress):
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search(graph, RAW, settings, root=tmp_path / "parts", workers=1, on_progress=stop)
+    assert search(graph, RAW, settings, root=tmp_path / "parts", workers=1).trials == whole.trials
+
+
+def test_damaged_trials_are_evaluated_again_and_copied_to_a_storage(graph, tmp_path):
+    import optuna
+
+    storage = f"sqlite:///{tmp_path / 'study.db'}"
+    settings = SearchConfig(trials=2, space=SPACE, storage=storage)
+    found = search(graph, RAW, settings, root=tmp_path, workers=1)
+    file = found.run.parents[1] / "trials.json"
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.warns(DamageWarning, match=r"trials.json: must be as it was written.* It is made again"):
+        assert search(graph, RAW, settings, root=tmp_path, workers=1).trials == found.trials
+    study = optuna.load_study(study_name=file.parent.name, storage=storage)
+    assert [trial.params for trial in study.trials] == [trial.choice for trial in found.trials]
 
 
 def test_bad_trials_are_pruned_before_all_splits_are_trained(graph, tmp_path, monkeypatch):

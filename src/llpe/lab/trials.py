@@ -88,8 +88,7 @@ class Trials:
         """The next wave: ``count`` settings not tried before, fewer when there are none left."""
         wave: list[Choice] = []
         known = {key_of(trial.choice) for trial in self.finished}
-        study = make_study(self.finished, self.space)
-        while len(wave) < count and (choice := self._given(known) or self._drawn(known, study)) is not None:
+        while len(wave) < count and (choice := self._given(known) or self._drawn(known)) is not None:
             known.add(key_of(choice))
             wave.append(choice)
         return wave
@@ -105,9 +104,10 @@ class Trials:
             )
         return next((choice for choice in every if key_of(choice) not in known), None)
 
-    def _drawn(self, known: set[str], study: optuna.Study) -> Choice | None:
+    def _drawn(self, known: set[str]) -> Choice | None:
         import optuna
 
+        study = make_study(self.finished, self.space)
         for attempt in range(REPEATS):
             digest = hashlib.sha256(json.dumps([self.seed, len(known), attempt]).encode()).hexdigest()
             number = int(digest[:8], 16)
