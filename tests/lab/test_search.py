@@ -111,16 +111,21 @@ def test_a_trial_that_was_stopped_while_it_was_given_more_epochs_gets_all_of_the
     monkeypatch.setattr(MODULE, "FIRST_EPOCHS", 2)
     monkeypatch.setattr(MODULE, "RISING", 0.0)
     monkeypatch.setattr("llpe.lab.workers.REPORT_SECONDS", 0.0)
-    settings = SearchConfig(trials=4, space=SPACE)
-    whole = search(graph, RAW, settings, root=tmp_path / "whole", workers=1)
 
     def stop(progress):
         if progress.epoch == 3:
             raise KeyboardInterrupt
 
+    whole, parts = (
+        _Search(graph, RAW, SearchConfig(space=SPACE), tmp_path / name, 1, None) for name in ("whole", "parts")
+    )
+    (expected,) = whole._train(whole.default(), 1, 2)
+    parts.tell = stop
     with pytest.raises(KeyboardInterrupt):
-        search(graph, RAW, settings, root=tmp_path / "parts", workers=1, on_progress=stop)
-    assert search(graph, RAW, settings, root=tmp_path / "parts", workers=1).trials == whole.trials
+        parts._train(parts.default(), 1, 2)
+    parts.tell = None
+    (found,) = parts._train(parts.default(), 1, 2)
+    assert (found.status, found.epochs, found.val) == (expected.status, expected.epochs, expected.val)
 
 
 def test_damaged_trials_are_evaluated_again_and_copied_to_a_storage(graph, tmp_path):
