@@ -71,6 +71,13 @@ def test_the_paper_s_protocol_takes_the_place_of_defaults_and_of_nothing_that_wa
     assert as_in_the_paper({"dataset": SPEC, "encoding": rwse})["encoding"] == rwse
 
 
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), "inf"])
+@pytest.mark.parametrize("key", ["training.lr", "training.weight_decay", "encoding.l1"])
+def test_numbers_that_are_not_finite_are_refused(key, value):
+    with pytest.raises(ConfigError, match=rf"`{key.removeprefix('encoding.')}` must be .*{value}"):
+        resolve(assign({"dataset": SPEC}, {key: value}))
+
+
 def test_a_size_takes_the_place_of_the_share():
     assert resolve({"dataset": SPEC, "encoding": {"share": 0.3}}).encoding.share == 0.3
     sized = resolve({"dataset": SPEC, "encoding": {"size": 2.0}}).encoding
