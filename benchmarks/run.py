@@ -15,6 +15,7 @@ from pathlib import Path
 
 import page
 from growth import growth
+from large import large
 from machine import machine
 from probes import prepare, product
 from rows import Row, Size
@@ -34,6 +35,7 @@ GROUPS: dict[str, Callable[[Size], Iterator[Row]]] = {
     "prepare": prepare,
     "product": product,
     "growth": growth,
+    "large": large,
     "ends": both_ends,
     "hundreds": hundreds,
     "walks": walks,

@@ -18,7 +18,7 @@ from llpe import Graph, ProbeLLPE, probe_features, sealed
 from llpe import out_of_core as module
 from llpe.data.convert import convert
 from llpe.features import Features
-from llpe.out_of_core import block_width, encode_block, encode_folder
+from llpe.out_of_core import block_width, encode_block, encode_folder, needed_memory
 
 GB = 10**9
 OPTIONS = {"order": 6, "probes": 10, "memory": 4 * GB}
@@ -125,16 +125,13 @@ def test_blocks_are_independent_and_their_work_can_be_sent_to_other_processes(gr
     assert torch.equal(parts[:], Features.open(tmp_path / "whole")[:])
 
 
-def test_memory_decides_the_width_of_blocks_and_too_little_is_refused(graph, monkeypatch):
-    monkeypatch.setattr(module, "PROGRAM", 0)
-    monkeypatch.setattr(module, "ENTRIES", 0)
-    monkeypatch.setattr(module, "ROWS", 0 + 1)
-    longest = int(np.diff(graph.array("indptr")).max())
-    fixed = 12 * 401 + 60 * longest + 12 * module.WIDTH
-    assert block_width(graph, 10, fixed + 4 * 401 * 16) == 10
-    assert block_width(graph, 40, fixed + 4 * 401 * 100) == 14  # three blocks of at most 16
-    assert block_width(graph, 10, fixed + 4 * 401 * 3) == 3
-    with pytest.raises(ValueError, match=r"`memory` must be at least 0.\d\dGB for 401 nodes, got 0.00GB"):
+def test_memory_decides_the_width_of_blocks_and_too_little_is_refused(graph):
+    fixed = needed_memory(graph, 0)
+    assert needed_memory(graph, 16) == fixed + 4 * 401 * 16
+    assert block_width(graph, 10, needed_memory(graph, 16)) == 10
+    assert block_width(graph, 40, needed_memory(graph, 100)) == 14  # three blocks of at most 16
+    assert block_width(graph, 10, needed_memory(graph, 3)) == 3
+    with pytest.raises(ValueError, match=r"`memory` must be at least 0.5\dGB for 401 nodes, got 0.5\dGB"):
         block_width(graph, 10, fixed)
 
 

@@ -78,22 +78,24 @@ def _tell(on_progress: Tell, features: Features, block: int, done: int) -> None:
 
 
 def block_width(graph: GraphFolder, probes: int, memory: int) -> int:
-    """The probes of a block that fit in ``memory``, spread evenly over the blocks.
-
-    A block of width w takes 4·n·w bytes, its start 4·n more for a moment, d^(−1/2) 8·n, a range of rows 60 bytes an
-    entry.
-    """
-    degree, longest = graph.array("indptr"), 0
-    for first in range(0, graph.num_nodes, ROWS):
-        longest = max(longest, int(np.diff(degree[first : first + ROWS + 1]).max()))
-    fixed = PROGRAM + 12 * graph.num_nodes + 60 * max(ENTRIES, longest) + 12 * WIDTH * ROWS
+    """The probes of a block that fit in ``memory``, spread evenly over the blocks."""
+    fixed = needed_memory(graph, 0)
     fits = min(WIDTH, probes, (memory - fixed) // (4 * graph.num_nodes))
     if fits < 1:
-        least = (fixed + 4 * graph.num_nodes) / 1e9
-        rule = f"be at least {least + 0.005:.2f}GB for {graph.num_nodes} nodes"
+        rule = f"be at least {needed_memory(graph, 1) / 1e9 + 0.005:.2f}GB for {graph.num_nodes} nodes"
         raise refusal("memory", rule, f"{memory / 1e9:.2f}GB", "Allow more.")
     blocks = -(-probes // fits)
     return -(-probes // blocks)
+
+
+def needed_memory(graph: GraphFolder, width: int) -> int:
+    """The bytes that blocks of this width need: 4·n·width for a term, 4·n more while it is drawn, 8·n for d^(−1/2),
+    60 for each entry of a range of rows, and the program."""
+    indptr, longest = graph.array("indptr"), 0
+    for first in range(0, graph.num_nodes, ROWS):
+        longest = max(longest, int(np.diff(indptr[first : first + ROWS + 1]).max()))
+    range_of_rows = 60 * max(ENTRIES, longest) + 12 * WIDTH * ROWS
+    return PROGRAM + range_of_rows + graph.num_nodes * (4 * width + 12)
 
 
 def _plan(wanted: Features) -> Features:
