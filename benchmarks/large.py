@@ -43,7 +43,7 @@ def large(size: Size) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         write_edges(place / "edges.npz", n)
-        converted = run("convert", "edges.npz", "graph", "--num-nodes", str(n), "--memory", "4GB", place=place)
+        converted = run("convert", "edges.npz", "graph", "--num-nodes", str(n), "--memory", "2GB", place=place)
         (place / "edges.npz").unlink()
         memory = needed_memory(GraphFolder.open(place / "graph"), PROBES // 2)  # two blocks
         command = ("encode", "graph", "-o", "features", *ENCODING, "--memory", str(memory))

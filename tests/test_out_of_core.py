@@ -13,6 +13,8 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from torch_geometric.loader import ClusterData, ClusterLoader, NeighborLoader, RandomNodeLoader
+from torch_geometric.typing import WITH_PYG_LIB
 
 from llpe import Graph, ProbeLLPE, probe_features, sealed
 from llpe import out_of_core as module
@@ -214,3 +216,26 @@ def test_an_encoding_reads_its_fixed_part_from_the_folder(graph, narrow, tmp_pat
     torch.testing.assert_close(encoding.penalty(from_folder), encoding.penalty(data))
     with pytest.raises(ValueError, match=r"`features` must be those of ProbeLLPE\(.*, got order=6"):
         ProbeLLPE(20, order=7, probes=10).prepare_from(tmp_path / "out", graph.to_data())
+
+
+def samples(name, data):
+    if name == "random":
+        return RandomNodeLoader(data, num_parts=3)
+    if name == "cluster":
+        return ClusterLoader(ClusterData(data, num_parts=4, log=False), batch_size=2)
+    return NeighborLoader(data, num_neighbors=[3, 3], batch_size=100)
+
+
+@pytest.mark.parametrize("name", ["random", "cluster", "neighbor"])
+def test_samples_of_loaders_read_their_rows_of_the_encoding(graph, tmp_path, name):
+    if name != "random" and not WITH_PYG_LIB:
+        pytest.skip("PyG's loader needs pyg-lib")
+    encoding = ProbeLLPE(20, order=6, probes=10)
+    encode_folder(graph, tmp_path / "out", **encoding.probe_arguments(), memory=GB)
+    whole = encoding(encoding.prepare(graph.to_data(), cache=False))
+    data = encoding.prepare_from(tmp_path / "out", graph.to_data())
+    parts = list(samples(name, data))
+    seen = torch.cat([sample.n_id[: sample.get("batch_size")] for sample in parts])
+    assert seen.sort().values.equal(torch.arange(401))
+    for sample in parts:
+        assert torch.equal(encoding(sample), whole[sample.n_id])

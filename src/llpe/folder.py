@@ -220,7 +220,7 @@ def mapped(path: Path, facts: Mapping[str, Any], instead: str) -> np.ndarray:
         raise ValueError(f"`{path}` must exist, got no such file. {instead}")
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, EOFError) as error:
         raise ValueError(f"`{path}` must be a whole array in NumPy's format, got {error}. {instead}") from None
     if array.dtype.str != facts["dtype"] or list(array.shape) != facts["shape"]:
         got = f"{array.dtype.str} {list(array.shape)}"

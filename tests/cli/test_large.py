@@ -10,6 +10,7 @@ from llpe import ProbeLLPE
 from llpe.data import sbm
 from llpe.features import Features
 from llpe.folder import GraphFolder
+from llpe.lab.batches import typical_rows
 
 OPTIONS = ("--encoding", "llpe-probes", "--dim", 16, "probes=8", "order=6")
 
@@ -70,3 +71,66 @@ def test_a_full_disk_is_one_paragraph_that_says_what_to_do(llpe, edges, tmp_path
     said = llpe("encode", tmp_path / "graph", "-o", tmp_path / "out", *OPTIONS, code=1).stderr
     assert "GB are free" in said
     assert "Free some space and run the same command again." in said
+
+
+TRAIN = ("--encoding", "llpe-probes", "encoding.dim=16", "probes=8", "order=6", "epochs=4", "hidden=8")
+SPLITS = ("splits.count=2", "features=raw", "--workers", 1)
+
+
+@pytest.fixture
+def folders(llpe, edges, tmp_path):
+    """The graph and its features, in folders."""
+    graph, features = tmp_path / "graph", tmp_path / "features"
+    llpe("convert", edges, graph)
+    llpe("encode", graph, "-o", features, *OPTIONS)
+    return graph, features
+
+
+@pytest.mark.parametrize("batch", [(), ("batch=32",)])
+def test_training_from_mapped_folders_equals_training_in_memory(answer, folders, tmp_path, monkeypatch, batch):
+    graph, features = folders
+    for name in ("MANY_ROWS", "BATCH", "SAMPLE"):
+        monkeypatch.setattr(f"llpe.lab.batches.{name}", 50 if name != "SAMPLE" or batch else 10**6)
+    arguments = (*TRAIN, *SPLITS, *batch, "size=1", "--runs", tmp_path / "runs")
+    mapped = answer("train", "--dataset", graph, "--features", features, *arguments)
+    in_memory = answer("train", "--dataset", graph, *arguments)
+    assert mapped["run"] != in_memory["run"]
+    assert (mapped["val"], mapped["test"]) == (in_memory["val"], in_memory["test"])
+    assert answer("train", "--dataset", graph, "--features", features, *arguments) == mapped
+
+
+def test_the_scale_of_a_mapped_encoding_is_found_from_some_rows(folders, monkeypatch):
+    monkeypatch.setattr("llpe.lab.batches.SAMPLE", 50)
+    data = ProbeLLPE(16, probes=8, order=6).prepare_from(folders[1], GraphFolder.open(folders[0]).to_data())
+    sample = typical_rows(data)
+    assert sample.n_id.tolist() == list(range(0, 200, 4))
+    assert torch.equal(sample.x, data.x[::4])
+    assert typical_rows(sample) is sample
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--model", "sage"], "`model` must see single rows of a mapped graph, as mlp does, got sage."),
+        (["--encoding", "rwse"], "`encoding` must be none or one that a folder can hold"),
+        (["--encoding", "llpe-probes", "probes=4"], "got order=6, probes=8"),
+        ([*TRAIN, "features=rows"], "`training.features` must be raw for a mapped graph, got 'rows'."),
+    ],
+)
+def test_what_cannot_be_trained_from_folders_is_refused(llpe, folders, tmp_path, arguments, says):
+    arguments = ("--dataset", folders[0], "--features", folders[1], "--runs", tmp_path / "runs", *arguments)
+    assert says in llpe("train", *arguments, code=2).stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_features_of_another_graph_are_refused(llpe, folders, tmp_path):
+    (tmp_path / "ring.csv").write_text("source,target\n" + "".join(f"{i},{(i + 1) % 200}\n" for i in range(200)))
+    llpe("convert", tmp_path / "ring.csv", tmp_path / "ring")
+    llpe("encode", tmp_path / "ring", "-o", tmp_path / "other", *OPTIONS)
+    said = llpe("train", "--dataset", folders[0], "--features", tmp_path / "other", *TRAIN, code=2).stderr
+    assert "`features` must be those of graph, got those of another graph." in said
+
+
+def test_a_folder_is_a_graph_for_every_command(answer, folders, edges):
+    document = answer("spectrum", folders[0], "--exact")
+    assert document["num_edges"] == answer("spectrum", edges, "--exact")["num_edges"]

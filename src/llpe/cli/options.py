@@ -112,11 +112,11 @@ def check_file(name: str, path: Path, suffixes: tuple[str, ...], *, replace: boo
         raise ValueError(f"`{name}` must be a new file, got {str(path)!r}, which exists. Add --force to replace it.")
 
 
-def open_graph(spec: str, data_root: Path | None = None) -> NodeDataset:
-    """The graph that ``spec`` names; its notes are printed to stderr."""
-    from llpe.data import load_graph
+def open_graph(spec: str, data_root: Path | None = None, features: Path | None = None) -> NodeDataset:
+    """The graph that ``spec`` names; its notes are printed to stderr. With ``features`` it is a folder, and mapped."""
+    from llpe.data import load_graph, map_folder
 
-    dataset = load_graph(spec, data_root=data_root)
+    dataset = load_graph(spec, data_root=data_root) if features is None else map_folder(spec, features)
     for text in dataset.notes:
         console.note(f"{dataset.name}: {text}")
     return dataset

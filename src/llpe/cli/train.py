@@ -26,6 +26,10 @@ def train(
     dataset: opt.Dataset = None,
     encoding: opt.Encoding = None,
     model: opt.Model = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="What `llpe encode` wrote of a graph in a folder; both are mapped."),
+    ] = None,
     runs: opt.Runs = Path("runs"),
     workers: opt.Workers = None,
     device: opt.Device = None,
@@ -43,6 +47,7 @@ def train(
       llpe train --dataset sbm:n=2000,homophily=0 --encoding llpe-probes epochs=300 splits.count=3
       llpe train --dataset cora --dry-run > my-config.toml
       llpe train my-config.toml lr=0.05
+      llpe train --dataset big-graph/ --encoding llpe-probes probes=16 --features features/
     """
     from llpe.lab import RunFolder, resolve
 
@@ -50,16 +55,18 @@ def train(
     if "search" in raw:
         raise ValueError("CONFIG must describe one experiment, got a section [search]. Use `llpe search`.")
     config = resolve(raw)
-    graph = opt.open_graph(config.dataset, data_root)
+    graph = opt.open_graph(config.dataset, data_root, features)
     if dry_run:
         _show_dry_run(graph, config, json=json)
         return
-    note_scaling(graph, config)
+    if features is None:
+        note_scaling(graph, config)
     try:
         fit = train_with_progress(graph, config, runs, workers)
     except KeyboardInterrupt:
         folder = RunFolder.of(runs, config.model_copy(update={"data": graph.fingerprint}))
-        chosen = [] if device is None else ["--device", device]
+        chosen = [] if features is None else ["--features", str(features)]
+        chosen += [] if device is None else ["--device", device]
         command = shlex.join(["llpe", "train", str(folder.path), "--runs", str(runs), *chosen])
         console.note(f"finished splits and checkpoints are kept. Resume with: {command}")
         raise

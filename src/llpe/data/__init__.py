@@ -3,7 +3,7 @@
 * any graph by one text: :func:`load_graph`
 * benchmarks: :func:`load_benchmark`, :func:`list_benchmarks`
 * synthetic graphs: :func:`sbm`, :func:`preferential_attachment`
-* the user's own graph: :func:`load_file`
+* the user's own graph: :func:`load_file`; one larger than memory: :func:`load_folder`, :func:`map_folder`
 * the largest component of any of them: :func:`giant_component`, or ``load_graph("giant:…")``
 * splits: :func:`make_splits`, or :func:`random_splits`, :func:`official_splits`, :func:`file_splits`
 
@@ -19,8 +19,10 @@ from llpe.data.benchmarks import DownloadError, data_root, load_benchmark
 from llpe.data.catalogue import BENCHMARKS, Benchmark, benchmark_key, did_you_mean, find_benchmark, list_benchmarks
 from llpe.data.dataset import METRICS, NodeDataset, giant_component, scaled_features, sparse_features, undirected
 from llpe.data.graph_file import READERS, load_file
+from llpe.data.mapped import MappedDataset, load_folder, map_folder
 from llpe.data.splits import Split, file_splits, make_splits, official_splits, random_splits
 from llpe.data.synthetic import GENERATORS, parse_spec, preferential_attachment, sbm
+from llpe.folder import is_folder
 from llpe.storage import GIANT
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "METRICS",
     "Benchmark",
     "DownloadError",
+    "MappedDataset",
     "NodeDataset",
     "Split",
     "data_root",
@@ -38,8 +41,10 @@ __all__ = [
     "list_benchmarks",
     "load_benchmark",
     "load_file",
+    "load_folder",
     "load_graph",
     "make_splits",
+    "map_folder",
     "official_splits",
     "parse_spec",
     "preferential_attachment",
@@ -57,7 +62,8 @@ def load_graph(spec: str | Path, *, data_root: str | Path | None = None) -> Node
 
     Args:
         spec: a benchmark name (``"cora"``), a synthetic graph (``"sbm:n=2000,homophily=0"``, ``"pa:n=500"``),
-            or the path of a file (``.npz``, ``.pt``, ``.graphml``, or a folder with edges.csv and nodes.csv).
+            or the path of a file (``.npz``, ``.pt``, ``.graphml``, a folder with edges.csv and nodes.csv, or one that
+            ``llpe convert`` has written).
             ``"giant:"`` before any of them asks for its largest connected component.
         data_root: where benchmarks live; default ``LLPE_DATA`` or ``~/.cache/llpe/data``.
 
@@ -76,6 +82,8 @@ def load_graph(spec: str | Path, *, data_root: str | Path | None = None) -> Node
             data = parse_spec(spec)()
             return NodeDataset(spec, data, metric="accuracy", num_classes=int(data.y.max()) + 1)
     path = Path(spec).expanduser()
+    if is_folder(path):
+        return load_folder(path)
     if path.exists() or path.suffix.lower() in READERS:
         return load_file(path)
     raise ValueError(

@@ -59,7 +59,7 @@ class NodeDataset:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise refusal("name", "be a text", show(self.name))
-        check_data(self.data)
+        self.check_graph()
         check_count("num_classes", self.num_classes, least=0)
         x = self.data.x
         if not isinstance(x, Tensor) or x.dim() != 2 or not x.is_floating_point():
@@ -72,6 +72,14 @@ class NodeDataset:
         _check_classes(self)
         if self.masks is not None:
             _check_masks(self.name, self.masks, self.num_nodes)
+
+    def check_graph(self) -> None:
+        """Refuses what is not a valid graph."""
+        check_data(self.data)
+
+    def scaling(self, how: str) -> str:
+        """How the features are scaled where ``how`` is asked for, see :func:`feature_scaling`."""
+        return feature_scaling(self.data.x, how)
 
     @property
     def num_nodes(self) -> int:
@@ -89,6 +97,10 @@ class NodeDataset:
     def graph(self) -> Graph:
         """The undirected view of the graph."""
         return Graph.from_data(self.data, warn=False)
+
+    @property
+    def graph_fingerprint(self) -> str:
+        return self.graph.fingerprint
 
     @cached_property
     def fingerprint(self) -> str:

@@ -20,10 +20,12 @@ from torch_geometric.data import Data
 
 from llpe.data import Split
 from llpe.device import CPU
+from llpe.features import Features
 from llpe.models import Classifier, Inputs, take_rows
 
 MANY_ROWS = 100_000  # training rows above which mini-batches are the default
 BATCH = 8192
+SAMPLE = 65536  # rows by which an encoding in a folder is scaled
 FEW_NODES = 1000  # below, a call costs more than its rows
 
 Scored = tuple[Tensor, Tensor]  # logits of some rows, and their classes
@@ -170,7 +172,16 @@ def same_in_training(model: Classifier, forward: Callable[[], Tensor]) -> bool:
 def rows_of(data: Data, rows: Tensor) -> Data:
     """The given rows of every node attribute, without edges; what belongs to the whole graph is left out."""
     names = [name for name in data.node_attrs() if isinstance(data[name], Tensor)]
-    return Data(num_nodes=rows.numel(), **{name: take_rows(data[name], rows) for name in names})
+    kept = {name: value for name, value in data if isinstance(value, Features)}  # rows of it are read by n_id
+    return Data(num_nodes=rows.numel(), **{name: take_rows(data[name], rows) for name in names}, **kept)
+
+
+def typical_rows(data: Data) -> Data:
+    """The data itself or, where the encoding is in a folder, ``SAMPLE`` of its rows, evenly spread."""
+    count = int(data.num_nodes or 0)
+    if count <= SAMPLE or not any(isinstance(value, Features) for _, value in data):
+        return data
+    return rows_of(data, torch.arange(SAMPLE) * count // SAMPLE)
 
 
 def whole_parts(data: Data, device: torch.device) -> Data:

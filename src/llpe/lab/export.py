@@ -57,7 +57,7 @@ def export_encoding(
     facts = {
         "encoding": repr(encoding),
         "graph": dataset.name,
-        "graph_fingerprint": dataset.graph.fingerprint,
+        "graph_fingerprint": dataset.graph_fingerprint,
         "llpe": __version__,
     }
     facts |= {key: str(value) for key, value in (("run", run), ("split", split)) if value is not None}

@@ -126,7 +126,7 @@ def _same_graph(report: dict[str, Any], dataset: NodeDataset) -> bool:
     """Whether the edges are those that the run was trained on; features and labels may differ."""
     if report["data"] == dataset.fingerprint:
         return True
-    return report.get("graph") == dataset.graph.fingerprint
+    return report.get("graph") == dataset.graph_fingerprint
 
 
 def write_predictions(prediction: Prediction, path: Path) -> None:

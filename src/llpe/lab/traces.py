@@ -26,8 +26,7 @@ from torch_geometric.data import Data
 
 import llpe
 from llpe.chebyshev import density, recurrence
-from llpe.data import NodeDataset, Split
-from llpe.data.dataset import feature_scaling
+from llpe.data import MappedDataset, NodeDataset, Split
 from llpe.device import CPU, device_name
 from llpe.encodings import Encoding, FilteredEncoding
 from llpe.graph import Graph
@@ -81,7 +80,10 @@ def label_moments(graph: Graph, y: Tensor, count: int) -> np.ndarray:
 
 def trace_predictions(data: Data, test: Tensor, logits: Tensor) -> dict[str, np.ndarray]:
     """Of each test node the share of its neighbours that have its class (NaN without any), and whether it is right."""
-    homophily = local_homophily(data.edge_index, data.y)[test]
+    if data.edge_index is None:  # mapped, and its edges are not read
+        homophily = torch.full((len(test),), torch.nan)
+    else:
+        homophily = local_homophily(data.edge_index, data.y)[test]
     correct = logits[test].argmax(dim=1) == data.y[test]
     return {"homophily": homophily.numpy().astype(np.float32), "correct": correct.numpy()}
 
@@ -141,9 +143,9 @@ def write_config(folder: RunFolder) -> None:
 
 
 def write_spectrum(folder: RunFolder, dataset: NodeDataset) -> None:
-    """The spectral density of the graph and of its labels, for plots of the filters over them."""
+    """The spectral density of the graph and of its labels, for plots of the filters over them; not if it is mapped."""
     file = folder.path / "spectrum.npz"
-    if file.exists() and intact(file):
+    if isinstance(dataset, MappedDataset) or (file.exists() and intact(file)):
         return
     _, moments = probe_features(dataset.graph, order=64, probes=8)
     lambdas, weights = density(moments, GRID)
@@ -172,9 +174,9 @@ def finish_split(
         "num_classes": dataset.num_classes,
         "class_names": list(dataset.class_names),
         "notes": list(dataset.notes),
-        "features": feature_scaling(dataset.data.x, folder.config["training"]["features"]),
+        "features": dataset.scaling(folder.config["training"]["features"]),
         "data": dataset.fingerprint,
-        "graph": dataset.graph.fingerprint,
+        "graph": dataset.graph_fingerprint,
         "split_fingerprint": split.fingerprint,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         **provenance(),

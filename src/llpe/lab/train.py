@@ -23,10 +23,11 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from llpe.data import NodeDataset, Split, scaled_features, sparse_features
+from llpe.data import MappedDataset, NodeDataset, Split, scaled_features, sparse_features
 from llpe.device import CPU, autocast, find_device, random_state, set_random_state
 from llpe.encodings import Encoding, FilteredEncoding
-from llpe.lab.batches import FullBatch, MiniBatches, Scored, all_logits, make_batches, rows_of
+from llpe.features import Features
+from llpe.lab.batches import FullBatch, MiniBatches, Scored, all_logits, make_batches, rows_of, typical_rows
 from llpe.lab.config import Config, TrainingConfig
 from llpe.lab.traces import Traces, picture, pictured_nodes, trace_filters, trace_predictions
 from llpe.models import Classifier, Inputs
@@ -117,7 +118,9 @@ def make_task(
         raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
     if model is None:
         model = config.make_classifier(dataset.num_features, dataset.num_classes)
-    if data is None:
+    if data is None and isinstance(dataset, MappedDataset):
+        data = mapped_data(dataset, model, config)
+    elif data is None:
         data = prepared(
             dataset.data,
             model.encoding,
@@ -125,7 +128,7 @@ def make_task(
             device=find_device(config.training.device),
             cache=cache,
         )
-    model.encoding.initialise(data)
+    model.encoding.initialise(typical_rows(data))
     return Task(dataset, config, data, model, None if model.backbone.row_wise else model.inputs(data))
 
 
@@ -139,6 +142,28 @@ def prepared(data: Data, encoding: Encoding, *, features: str, device: torch.dev
     data = encoding.prepare(data, cache=cache, device=device)
     data.x = sparse_features(data.x)
     return data
+
+
+def mapped_data(dataset: MappedDataset, model: Classifier, config: Config) -> Data:
+    """A graph on disk as models see it: rows of its features and of its encoding are read when they are needed."""
+    if not model.backbone.row_wise:
+        raise ValueError(
+            f"`model` must see single rows of a mapped graph, as mlp does, got {model.name}. Use PyG's loaders, as in "
+            "docs/large-graphs.md, or leave out --features."
+        )
+    dataset.scaling(config.training.features)
+    encoding: Any = model.encoding
+    if not encoding.dim:
+        return dataset.data
+    if not hasattr(encoding, "prepare_from"):
+        raise ValueError(
+            f"`encoding` must be none or one that a folder can hold, got {encoding.name}. Omit --features."
+        )
+    features = Features.open(dataset.features or "")
+    if features.graph != dataset.graph_fingerprint:
+        raise ValueError(f"`features` must be those of {dataset.name}, got those of another graph. Encode it again.")
+    out: Data = encoding.prepare_from(features, dataset.data)
+    return out
 
 
 def train_split(
@@ -213,7 +238,7 @@ class _Run:
         self.model = copy.deepcopy(task.model)
         torch.manual_seed(task.config.training.seed + index)
         self.model.reset_parameters()
-        self.model.encoding.initialise(task.data)
+        self.model.encoding.initialise(typical_rows(task.data))
         self.settings = task.config.training
         self.epoch = self.best_epoch = 0
         self.best = (-math.inf, -math.inf)  # validation score, and minus the loss there
