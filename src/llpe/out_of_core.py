@@ -5,7 +5,7 @@ memory are only the last term of a block, T_m(L̃)S ∈ R^(n × width), and d^(�
 places. The product goes through the rows of the graph range by range; T_{m−1}(L̃)S, which the recurrence reads in
 order, comes from disk. The terms are written one after another, and turned at the end into rows that hold all of them.
 
-The features are those of :func:`llpe.probe_features`, to the bit for an uncentred start.
+The features are those of :func:`llpe.probe_features`, to the bit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from llpe.checks import check_count, refusal
 from llpe.features import FILE, FORMAT, Features
 from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder, write_document
 from llpe.laplacian import inverse_sqrt
-from llpe.probes import GROUP, draw, inner_products
+from llpe.probes import GROUP, inner_products, probe_block
 from llpe.spmm import multiply, ranges, torch_csr
 
 WIDTH = 16  # probes of a block: as many numbers as a cache line holds, which is what a product fetches at least
@@ -89,13 +89,13 @@ def block_width(graph: GraphFolder, probes: int, memory: int) -> int:
 
 
 def needed_memory(graph: GraphFolder, width: int) -> int:
-    """The bytes that blocks of this width need: 4·n·width for a term, 4·n more while it is drawn, 8·n for d^(−1/2),
-    60 for each entry of a range of rows, and the program."""
+    """The bytes that blocks of this width need: 4·n·width for a term, 36·n to draw it (later 8·n for d^(−1/2)), 60 for
+    each entry of a range of rows, and the program."""
     indptr, longest = graph.array("indptr"), 0
     for first in range(0, graph.num_nodes, ROWS):
         longest = max(longest, int(np.diff(indptr[first : first + ROWS + 1]).max()))
     range_of_rows = 60 * max(ENTRIES, longest) + 12 * WIDTH * ROWS
-    return PROGRAM + range_of_rows + graph.num_nodes * (4 * width + 12)
+    return PROGRAM + range_of_rows + graph.num_nodes * (4 * width + 36)
 
 
 def _plan(wanted: Features) -> Features:
@@ -143,9 +143,9 @@ def encode_block(graph: Path, out: Path, block: int, on_term: Callable[[int], No
         with _naming(terms), terms.open("w+b") as store:
             _write_terms(folder, features, features.columns(block), store, on_term)
             with _naming(turned):
-                facts, inner = _turn(store, turned, features, len(features.columns(block)))
+                facts = _turn(store, turned, features, len(features.columns(block)))
         os.replace(turned, file)
-        write_document(file.with_suffix(".json"), FORMAT, facts | {"inner": inner.tolist()})
+        write_document(file.with_suffix(".json"), FORMAT, facts)
     finally:
         terms.unlink(missing_ok=True)
         turned.unlink(missing_ok=True)
@@ -155,24 +155,24 @@ def _write_terms(
     folder: GraphFolder, features: Features, columns: range, store: BinaryIO, on_term: Callable[[int], None]
 ) -> None:
     """Writes T_m(L̃)S for all m, one after another."""
-    n, width, order = folder.num_nodes, len(columns), features.order
-    scale = _inverse_roots(folder)
-    term = draw(n, width, features.seed, first=columns.start)
-    term *= np.float32(features.probes**-0.5)
-    if features.centred:
-        _centre(term, folder)
+    n, width, degree = folder.num_nodes, len(columns), _degrees(folder)
+    term = np.empty((n, width), dtype=np.float32)
+    options: dict[str, Any] = {"variance": 1 / features.probes, "centred": features.centred, "seed": features.seed}
+    for column, number in enumerate(columns):  # one by one: what they need beside the term is then that of one
+        term[:, column] = probe_block(degree, number, number + 1, **options)[:, 0]
+    scale = inverse_sqrt(degree)
+    del degree
     _write(store, term)
     on_term(width)
-    for m in range(1, order):
+    for m in range(1, features.order):
         for first, last in folder.row_ranges():
             new = _product(folder, first, last, scale, term)
             if m > 1:
                 new.add_(_read(store, m - 2, first, last, n, width), alpha=-0.5).mul_(2)
             store.seek(0, os.SEEK_END)
             _write(store, new.numpy())
-        for first in range(0, n, ROWS):
-            last = min(first + ROWS, n)
-            term[first:last] = _read(store, m, first, last, n, width)
+        for rows in ranges(n, ROWS):
+            term[rows] = _read(store, m, rows.start, rows.stop, n, width)
         on_term(width * (m + 1))
 
 
@@ -184,45 +184,29 @@ def _product(folder: GraphFolder, first: int, last: int, scale: np.ndarray, term
     return multiply(torch_csr(part), torch.from_numpy(term))
 
 
-def _degrees(folder: GraphFolder) -> Iterator[tuple[slice, np.ndarray]]:
-    """The weighted degrees, range by range."""
-    for first, last in folder.row_ranges():
-        yield slice(first, last), np.asarray(folder.matrix(first, last).sum(axis=1)).reshape(-1)
-
-
-def _inverse_roots(folder: GraphFolder) -> np.ndarray:
-    """d^(−1/2), and 0 where d = 0."""
+def _degrees(folder: GraphFolder) -> np.ndarray:
     out = np.empty(folder.num_nodes)
-    for rows, degree in _degrees(folder):
-        out[rows] = inverse_sqrt(degree)
+    for first, last in folder.row_ranges():
+        out[first:last] = np.asarray(folder.matrix(first, last).sum(axis=1)).reshape(-1)
     return out
 
 
-def _centre(block: np.ndarray, folder: GraphFolder) -> None:
-    """Takes the part along the trivial eigenvector √d out of the columns, in place."""
-    total = sum(degree.sum() for _, degree in _degrees(folder)) or 1.0
-    along = sum(np.sqrt(degree / total) @ block[rows].astype(np.float64) for rows, degree in _degrees(folder))
-    for rows, degree in _degrees(folder):
-        block[rows] -= np.sqrt(degree / total)[:, None] * along
-
-
-def _turn(store: BinaryIO, path: Path, features: Features, width: int) -> tuple[dict[str, Any], np.ndarray]:
-    """Writes the stored terms [order, n, width] as an array [n, width, order]; returns what :class:`ArrayWriter` says
-    of it, and the inner products that the moments are made of."""
+def _turn(store: BinaryIO, path: Path, features: Features, width: int) -> dict[str, Any]:
+    """Writes the stored terms [order, n, width] as an array [n, width, order]; returns what is to be known of it."""
     n, order = features.num_nodes, features.order
     inner = np.zeros((2, order, width))
     with ArrayWriter(path, "<f4", (n, width, order)) as writer:
         for rows in ranges(n, GROUP * max(1, ROWS // (GROUP * order))):
             terms = torch.stack([_read(store, m, rows.start, rows.stop, n, width) for m in range(order)], dim=1)
-            for part in terms.split(GROUP):
-                inner += inner_products(part).numpy()
-            writer.append(terms.transpose(1, 2).contiguous().numpy())
-        return writer.finish(), inner
+            for group in terms.split(GROUP):
+                inner += inner_products(group).numpy()
+            writer.append(terms.transpose(1, 2).numpy())
+        return writer.finish() | {"inner": inner.tolist()}
 
 
 def _write(store: BinaryIO, block: np.ndarray) -> None:
-    for first in range(0, len(block), ROWS):
-        store.write(np.ascontiguousarray(block[first : first + ROWS]).reshape(-1).view(np.uint8).data)
+    for rows in ranges(len(block), ROWS):
+        store.write(np.ascontiguousarray(block[rows]).reshape(-1).view(np.uint8).data)
 
 
 def _read(store: BinaryIO, term: int, first: int, last: int, n: int, width: int) -> Tensor:
