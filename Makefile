@@ -12,7 +12,7 @@ help:  ## list the targets
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[big,graphgym,lab,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[big,cluster,graphgym,lab,dev]"
 	touch $(READY)
 
 demo: $(READY)  ## train with and without encodings on homophilous and heterophilous graphs, no download

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from llpe.extra import INSTALL, LAB
+from llpe.extra import CLUSTER, INSTALL, LAB
 
 
 def python(code: str, *, without: str) -> subprocess.CompletedProcess[str]:
@@ -23,6 +23,13 @@ def test_the_command_says_in_one_line_what_to_install(missing):
     assert done.stdout == ""
     said = f"error: `llpe` needs the extra `lab`, got no {', '.join(missing)}. Install it with: {INSTALL}\n"
     assert done.stderr == said
+
+
+def test_the_engine_says_in_one_line_what_to_install():
+    code = "sys.argv += 'train --dataset sbm:n=40 --engine dask'.split(); from llpe.cli import main; main()"
+    done = python(code, without=" ".join(CLUSTER))
+    said = "error: the engine dask needs the extra `cluster`, got no dask, distributed. Install it with: "
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"{said}{INSTALL.replace('lab', 'cluster')}")
 
 
 @pytest.mark.parametrize("door", ["llpe.lab", "llpe.report", "llpe.report.page", "llpe.paper"])
@@ -57,9 +64,12 @@ assert llpe.LLPE(dim=4)(llpe.LLPE(dim=4).prepare(data, cache=False)).shape == (4
 
 def test_the_list_is_that_of_the_project():
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    names = [line.partition(">=")[0] for line in project["optional-dependencies"]["lab"]]
+    names, cluster = (
+        [line.partition(">=")[0] for line in project["optional-dependencies"][extra]] for extra in ("lab", "cluster")
+    )
     modules = {"scikit-learn": "sklearn", "tomli-w": "tomli_w"}
     assert tuple(modules.get(name, name) for name in names) == LAB
+    assert set(CLUSTER) < set(cluster)
 
 
 def test_the_lowest_versions_are_the_lower_bounds():

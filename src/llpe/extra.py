@@ -18,7 +18,12 @@ LAB = (  # as in pyproject.toml
     "typer",
 )
 BIG = ("duckdb", "pandas")
+CLUSTER = ("dask", "distributed")
 INSTALL = 'pip install "llpe[lab]" (in a checkout: pip install ".[lab]")'
+
+
+class MissingExtraError(ModuleNotFoundError):
+    """A package of an extra is not installed."""
 
 
 def require_lab(what: str) -> None:
@@ -31,11 +36,16 @@ def require_big(what: str) -> None:
     _require(what, "big", BIG)
 
 
+def require_cluster(what: str) -> None:
+    """The same for the extra ``cluster``."""
+    _require(what, "cluster", CLUSTER)
+
+
 def _require(what: str, extra: str, names: tuple[str, ...]) -> None:
     missing = [name for name in names if not _installed(name)]
     if missing:
         install = INSTALL.replace("lab", extra)
-        raise ModuleNotFoundError(
+        raise MissingExtraError(
             f"{what} needs the extra `{extra}`, got no {', '.join(missing)}. Install it with: {install}",
             name=missing[0],
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +32,8 @@ Workers = Annotated[int | None, typer.Option(help="Splits trained at once; defau
 Device = Annotated[
     str | None, typer.Option(metavar="DEVICE", help="Where to compute: auto, cpu, cuda, cuda:1 or mps; default cpu.")
 ]
+Engine = Annotated[str, typer.Option(help="local, or dask: a cluster, of --workers processes here or a scheduler's.")]
+Scheduler = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Of a running Dask scheduler.")]
 DataRoot = Annotated[Path | None, typer.Option("--data-root", metavar="DIR", help=ROOT)]
 File = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
@@ -110,6 +113,22 @@ def check_file(name: str, path: Path, suffixes: tuple[str, ...], *, replace: boo
         raise ValueError(f"`{name}` must be in an existing folder, got {str(path)!r}. Create {path.parent} first.")
     if path.exists() and not replace:
         raise ValueError(f"`{name}` must be a new file, got {str(path)!r}, which exists. Add --force to replace it.")
+
+
+@contextmanager
+def open_engine(name: str, scheduler: str | None, workers: int | None) -> Iterator[dict[str, Any]]:
+    """Where pieces are computed, as arguments of the laboratory; says where a cluster can be watched."""
+    check_choice("engine", name, ("local", "dask"))
+    if name == "local":
+        if scheduler is not None:
+            raise ValueError(f"`--scheduler` must come with --engine dask, got {scheduler!r} alone.")
+        yield {"workers": workers}
+        return
+    from llpe.lab.engine import Dask
+
+    with Dask(scheduler, workers=workers) as engine:
+        console.note(f"{engine.workers} workers at {engine.address}, to be watched at {engine.dashboard}")
+        yield {"engine": engine}
 
 
 def open_graph(spec: str, data_root: Path | None = None, features: Path | None = None) -> NodeDataset:

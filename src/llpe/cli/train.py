@@ -17,6 +17,7 @@ from llpe.cli.app import app
 if TYPE_CHECKING:
     from llpe.data import NodeDataset
     from llpe.lab import Config, Fit, Found, Outcome, Progress
+    from llpe.lab.engine import Dask
     from llpe.lab.search import Trial
 
 
@@ -33,6 +34,8 @@ def train(
     runs: opt.Runs = Path("runs"),
     workers: opt.Workers = None,
     device: opt.Device = None,
+    engine: opt.Engine = "local",
+    scheduler: opt.Scheduler = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the config and the encoding's size only.")] = False,
     data_root: opt.DataRoot = None,
     json: opt.Json = False,
@@ -48,6 +51,7 @@ def train(
       llpe train --dataset cora --dry-run > my-config.toml
       llpe train my-config.toml lr=0.05
       llpe train --dataset big-graph/ --encoding llpe-probes probes=16 --features features/
+      llpe train --dataset cora --engine dask --scheduler tcp://10.0.0.1:8786
     """
     from llpe.lab import RunFolder, resolve
 
@@ -62,7 +66,8 @@ def train(
     if features is None:
         note_scaling(graph, config)
     try:
-        fit = train_with_progress(graph, config, runs, workers)
+        with opt.open_engine(engine, scheduler, workers) as where:
+            fit = train_with_progress(graph, config, runs, **where)
     except KeyboardInterrupt:
         folder = RunFolder.of(runs, config.model_copy(update={"data": graph.fingerprint}))
         chosen = [] if features is None else ["--features", str(features)]
@@ -89,6 +94,8 @@ def search(
     runs: opt.Runs = Path("runs"),
     workers: opt.Workers = None,
     device: opt.Device = None,
+    engine: opt.Engine = "local",
+    scheduler: opt.Scheduler = None,
     data_root: opt.DataRoot = None,
     json: opt.Json = False,
 ) -> None:
@@ -112,7 +119,7 @@ def search(
     raw, settings = take_search(raw)
     graph = opt.open_graph(resolve(raw).dataset, data_root)
     name, vals = f"{graph.name}, trials", [0.0]
-    with console.Progress() as progress:
+    with opt.open_engine(engine, scheduler, workers) as where, console.Progress() as progress:
 
         def on_progress(now: Progress) -> None:
             words = f"split {now.split} epoch {now.epoch}, val {now.val:.3f}; best trial {max(vals):.4f}"
@@ -125,7 +132,7 @@ def search(
 
         tell: dict[str, Any] = {"on_trial": on_trial, "on_progress": on_progress}
         try:
-            found = run_search(graph, raw, settings, root=runs, workers=workers, **tell)
+            found = run_search(graph, raw, settings, root=runs, **where, **tell)
         except KeyboardInterrupt:
             console.note("finished trials are kept. The same command resumes the search.")
             raise
@@ -206,7 +213,9 @@ def note_scaling(graph: NodeDataset, config: Config) -> None:
         console.note(f"{graph.name}: {words}; training.features=raw leaves them as they are.")
 
 
-def train_with_progress(graph: NodeDataset, config: Config, runs: Path, workers: int | None) -> Fit:
+def train_with_progress(
+    graph: NodeDataset, config: Config, runs: Path, workers: int | None = None, engine: Dask | None = None
+) -> Fit:
     """Trains with a bar for each split."""
     from llpe.lab import run
 
@@ -220,7 +229,8 @@ def train_with_progress(graph: NodeDataset, config: Config, runs: Path, workers:
             result = f"failed: {outcome.reason}" if outcome.test is None else f"test {outcome.test:.3f}"
             progress.finish(f"{name} {outcome.split}", result)
 
-        return run(graph, config, root=runs, workers=workers, on_progress=on_progress, on_outcome=on_outcome)
+        tell: Any = {"on_progress": on_progress, "on_outcome": on_outcome}
+        return run(graph, config, root=runs, workers=workers, engine=engine, **tell)
 
 
 def _show_dry_run(graph: NodeDataset, config: Config, *, json: bool) -> None:

@@ -3,6 +3,7 @@
 * one call on a PyG graph: :func:`fit`
 * a config file's experiment: :func:`resolve`, :func:`run`
 * the best settings: :func:`search`
+* on a cluster: :class:`Dask`
 * results: :class:`RunFolder`, :func:`load_encoding`
 """
 # ruff: noqa: E402  the door is checked before anything comes in
@@ -12,6 +13,7 @@ from llpe.extra import require_lab
 require_lab("`llpe.experiments`")
 
 from llpe.lab.config import Config, ConfigError, assign, load_config, resolve
+from llpe.lab.engine import Dask, EngineError
 from llpe.lab.fit import Fit, fit, run
 from llpe.lab.predict import predict
 from llpe.lab.search import Found, SearchConfig, search, take_search
@@ -23,6 +25,8 @@ from llpe.runs import RunFolder
 __all__ = [
     "Config",
     "ConfigError",
+    "Dask",
+    "EngineError",
     "Fit",
     "Found",
     "Outcome",

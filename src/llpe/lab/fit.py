@@ -18,9 +18,11 @@ from llpe.data import NodeDataset, Split, make_splits
 from llpe.device import find_device
 from llpe.encodings import Encoding
 from llpe.lab.config import Config, ConfigError, assign, resolve
+from llpe.lab.engine import Dask
+from llpe.lab.pieces import train_away, train_here
 from llpe.lab.predict import predict
-from llpe.lab.traces import finish_split, load_classifier, write_config, write_spectrum
-from llpe.lab.train import Outcome, Task, make_task, train_split
+from llpe.lab.traces import load_classifier, write_config, write_spectrum
+from llpe.lab.train import Outcome, Task, make_task
 from llpe.lab.workers import Tell, plan, run_splits
 from llpe.models import Classifier
 from llpe.runs import RunFolder
@@ -92,6 +94,7 @@ def fit(
     splits: int | Split | Iterable[Split] | None = None,
     metric: str = "accuracy",
     workers: int | None = None,
+    engine: Dask | None = None,
     cache: bool = True,
     runs: str | Path | None = None,
     on_progress: Tell | None = None,
@@ -112,6 +115,7 @@ def fit(
             them, else one random split.
         metric: ``"accuracy"`` or ``"auroc"``.
         workers: splits trained at once, by default one per core, on a GPU one.
+        engine: a Dask cluster that trains the splits.
         cache: keep the prepared graph on disk.
         runs: folder to keep results in, resumable; by default no file is written.
         on_progress: called with the progress of a split, a few times a second.
@@ -149,6 +153,7 @@ def fit(
         splits=_splits(dataset, splits),
         root=runs,
         workers=workers,
+        engine=engine,
         cache=cache,
         model=classifier,
         on_progress=on_progress,
@@ -162,6 +167,7 @@ def run(
     splits: list[Split] | None = None,
     root: str | Path | None = None,
     workers: int | None = None,
+    engine: Dask | None = None,
     cache: bool = True,
     model: Classifier | None = None,
     on_progress: Tell | None = None,
@@ -179,7 +185,13 @@ def run(
     folder = None if root is None else RunFolder.of(root, config)
     with nullcontext() if folder is None else folder.locked():
         outcomes = train_splits(
-            task, splits, folder=folder, workers=workers, on_progress=on_progress, on_outcome=on_outcome
+            task,
+            splits,
+            folder=folder,
+            workers=workers,
+            engine=engine,
+            on_progress=on_progress,
+            on_outcome=on_outcome,
         )
         done = [outcome for outcome in outcomes if outcome.status == "done"]
         if not done:
@@ -201,6 +213,7 @@ def train_splits(
     only: Iterable[int] | None = None,
     pause: int | None = None,
     workers: int | None = None,
+    engine: Dask | None = None,
     on_progress: Tell | None = None,
     on_outcome: Callable[[Outcome], None] | None = None,
 ) -> list[Outcome]:
@@ -219,25 +232,18 @@ def train_splits(
             folder.checkpoint(outcome.split).unlink(missing_ok=True)  # of one that was killed just after its report
     finished = {outcome.split for outcome in outcomes}
     pending = [index for index in wanted if index not in finished]
-    train = partial(_train, task, splits, folder, pause)
-    work = task.dataset.num_nodes * (task.config.model.hidden + task.model.encoding.dim)
-    todo = plan(len(splits), workers, work=work, device=find_device(task.config.training.device))
-    for outcome in run_splits(train, pending, todo, on_progress):
+    if engine is None:
+        train = partial(train_here, task, splits, folder, pause)
+        work = task.dataset.num_nodes * (task.config.model.hidden + task.model.encoding.dim)
+        todo = plan(len(splits), workers, work=work, device=find_device(task.config.training.device))
+        found = run_splits(train, pending, todo, on_progress)
+    else:
+        found = train_away(engine, task, splits, folder, pause, pending, on_progress)
+    for outcome in found:
         if on_outcome is not None:
             on_outcome(outcome)
         outcomes.append(outcome)
     return sorted(outcomes, key=lambda outcome: outcome.split)
-
-
-def _train(
-    task: Task, splits: list[Split], folder: RunFolder | None, pause: int | None, index: int, tell: Tell
-) -> Outcome:
-    """Trains a split and writes what it leaves behind; called in a worker."""
-    checkpoint = None if folder is None else folder.checkpoint(index)
-    outcome = train_split(task, splits[index], index, checkpoint=checkpoint, on_epoch=tell, pause=pause)
-    if folder is not None and outcome.status != "paused":
-        finish_split(folder, outcome, splits[index], task.dataset, device=find_device(task.config.training.device))
-    return outcome
 
 
 def _outcome(report: dict[str, Any]) -> Outcome:

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import fmean
+from threading import Lock
 from typing import Any, Literal
 
 import tomli_w
@@ -34,6 +35,7 @@ from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, make_splits
 from llpe.lab.config import Config, ConfigError, assign, resolve
+from llpe.lab.engine import Dask, each
 from llpe.lab.fit import train_splits
 from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.stratified import stratified
@@ -110,6 +112,7 @@ def search(
     *,
     root: str | Path,
     workers: int | None = None,
+    engine: Dask | None = None,
     on_trial: Hear | None = None,
     on_progress: Tell | None = None,
 ) -> Found:
@@ -119,10 +122,11 @@ def search(
         raw: a config without ``[search]``.
         root: where run folders go.
         workers: splits at a time; default one per core.
+        engine: a Dask cluster that trains the splits of all trials of a wave at once.
         on_trial: called after each trial with how many are done, how many there will be, and the trial.
         on_progress: told the progress of any split, a few times a second.
     """
-    running = _Search(dataset, raw, settings, Path(root), workers, on_progress)
+    running = _Search(dataset, raw, settings, Path(root), workers, on_progress, engine)
     with running.locked() as trials:
         while wave := trials.draw(min(running.wave, running.total - len(trials.finished))):
             trials.end(running.evaluate(wave, trials, on_trial))
@@ -142,11 +146,13 @@ class _Search:
         root: Path,
         workers: int | None,
         on_progress: Tell | None,
+        engine: Dask | None = None,
     ) -> None:
         raw = raw if settings.preset == "extended" else as_in_the_paper(raw)
         training = {"epochs": EPOCHS, "patience": PATIENCE[settings.preset]} | raw.get("training", {})
         self.raw = raw | {"training": training}
         self.dataset, self.settings, self.workers, self.tell = dataset, settings, workers, on_progress
+        self.engine, self.preparing = engine, Lock()
         self.base = resolve(self.raw).model_copy(update={"data": dataset.fingerprint})
         self.space = replaced(space_of(settings.preset, self.base.encoding.name), settings.space)
         self._check_space()
@@ -223,15 +229,17 @@ class _Search:
             if hear is not None:
                 hear(len(trials.finished) + len(results), self.total, results[number])
 
+        def train_trial(step: int, count: int, pause: int | None, number: int) -> dict[str, Any]:
+            return trials.step(wave[number], step) or _summary(self._train(wave[number], count, pause))
+
         alive = dict.fromkeys(range(len(wave)), 0.0)
         every = len(self.splits)
         first = min(every, math.ceil(ENOUGH_NODES / min(len(split.val) for split in self.splits)))
         steps = [(first, FIRST_EPOCHS), (min(3 * first, every), None), (every, None)]
         for step, (count, pause) in enumerate(steps, start=1):
-            for number in list(alive):
-                found = trials.step(wave[number], step)
-                if found is None:
-                    found = _summary(self._train(wave[number], count, pause))
+            train = partial(train_trial, step, count, pause)
+            for number, found in each(self.engine, train, list(alive), pieces=count):
+                if trials.step(wave[number], step) is None:
                     trials.note(wave[number], step, found)
                 if "reason" in found:
                     del alive[number]
@@ -251,21 +259,23 @@ class _Search:
         that still improve. What is done is not done again."""
         config = self.config(choice)
         folder = RunFolder(self.path / "trials" / config.hash, config.model_dump())
-        train = partial(train_splits, self.task(config), self.splits, folder=folder)
+        how: Any = {"workers": self.workers, "engine": self.engine, "on_progress": self.tell}
+        train = partial(train_splits, self.task(config), self.splits, folder=folder, **how)
         with folder.locked():
-            outcomes = train(only=range(splits), pause=pause, workers=self.workers, on_progress=self.tell)
+            outcomes = train(only=range(splits), pause=pause)
             while pause is not None and any(_rising(outcome, pause) for outcome in outcomes):
                 rising = [outcome.split for outcome in outcomes if _rising(outcome, pause)]
                 pause *= 2
-                more = train(only=rising, pause=pause, workers=self.workers, on_progress=self.tell)
+                more = train(only=rising, pause=pause)
                 outcomes = [each for each in outcomes if each.split not in rising] + more
         return sorted(outcomes, key=lambda outcome: outcome.split)
 
     def task(self, config: Config) -> Task:
         """The graph and model of a config; the last prepared graph is kept, as many trials share it."""
         key = config.encoding.model_dump_json()
-        task = make_task(self.dataset, config, data=self.prepared.get(key))
-        self.prepared = {key: task.data}
+        with self.preparing:
+            task = make_task(self.dataset, config, data=self.prepared.get(key))
+            self.prepared = {key: task.data}
         return task
 
     def conclude(self, finished: list[Trial]) -> Found:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import platform
 import subprocess
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -203,11 +203,16 @@ def load_encoding(run: str | Path, split: int | None = None) -> Encoding:
     return load_classifier(RunFolder.read(run), split).encoding
 
 
+@cache
+def versions() -> dict[str, str]:
+    """Of llpe, Python and the packages that numbers depend on."""
+    own = {"llpe": llpe.__version__, "python": platform.python_version()}
+    return own | {name: version(name) for name in ("torch", "torch_geometric", "numpy", "scipy")}
+
+
 def provenance() -> dict[str, Any]:
     """Versions, and the commit of the llpe checkout if it is one."""
-    names = ("torch", "torch_geometric", "numpy", "scipy")
-    own = {"llpe": llpe.__version__, "python": platform.python_version()}
     git = ["git", "rev-parse", "HEAD"]
     done = subprocess.run(git, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     commit = done.stdout.strip() if done.returncode == 0 else ""
-    return {"versions": own | {name: version(name) for name in names}, "commit": commit or None}
+    return {"versions": versions(), "commit": commit or None}

@@ -87,7 +87,7 @@ def run_splits(train: Train, pending: list[int], plan: Plan, on_progress: Tell |
         return
     with using_threads(plan.threads):
         for index in pending:
-            yield train(index, _seldom(tell))
+            yield train(index, seldom(tell))
 
 
 def _in_processes(train: Train, pending: list[int], plan: Plan, tell: Tell) -> Iterator[Outcome]:
@@ -135,11 +135,11 @@ def _start(train: Train, threads: int, progress: Any, stop: Any, parent: int) ->
 
     def work(index: int) -> Outcome:
         check()
-        seldom = _seldom(progress.put)
+        told = seldom(progress.put)
 
         def tell(now: Progress) -> None:
             check()
-            seldom(now)
+            told(now)
 
         return train(index, tell)
 
@@ -157,7 +157,7 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _seldom(tell: Tell) -> Tell:
+def seldom(tell: Tell) -> Tell:
     """The same function, but called a few times a second at most."""
     last = 0.0
 

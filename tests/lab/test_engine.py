@@ -1,0 +1,191 @@
+"""The engine: a real scheduler with real workers, of which one dies; and every fault in words."""
+
+import errno
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from llpe.data import load_graph
+from llpe.lab import SearchConfig, WorkerError, engine, resolve, run, search
+from llpe.lab.engine import Dask, EngineError
+
+distributed = pytest.importorskip("distributed", reason="needs dask: pip install llpe[cluster]")
+SPEC = "sbm:n=120,homophily=1"
+RAW = {
+    "dataset": SPEC,
+    "encoding": {"dim": 8, "order": 16},
+    "model": {"hidden": 8},
+    "training": {"epochs": 40, "patience": 40},
+    "splits": {"count": 3},
+}
+SPACE = {"lr": [0.1, 0.01], "optimizer": ["adam"], "dropout": [0.0, 0.2], "hidden": [8], "layers": [1], "order": [16]}
+SETTINGS = SearchConfig(trials=4, space=SPACE | {"l1": [0.0], "size": [1.0]})
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return load_graph(SPEC)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """The address of a scheduler, and its process and those of its two workers."""
+    file = tmp_path_factory.mktemp("cluster") / "scheduler.json"
+    where = ["--scheduler-file", str(file), "--host", "127.0.0.1", "--no-dashboard"]
+    commands = [
+        ["scheduler", "--port", "0", *where],
+        *(["worker", "--name", name, "--nthreads", "1", "--no-nanny", *where] for name in ("a", "b")),
+    ]
+    processes = [
+        subprocess.Popen([sys.executable, "-m", "dask", *each], stderr=subprocess.DEVNULL) for each in commands
+    ]
+    try:
+        while not file.exists():
+            assert processes[0].poll() is None
+            time.sleep(0.05)
+        yield json.loads(file.read_text())["address"], processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def results(run):
+    """All that a run found: scores, weights and arrays."""
+    found = []
+    for split in sorted(run.glob("split-*")):
+        report = json.loads((split / "report.json").read_text())
+        arrays = [np.load(file) for file in sorted(split.glob("*.npz"))] + [load_file(split / "model.safetensors")]
+        found.append({name: report[name] for name in ("train", "val", "test", "epochs", "best_epoch")})
+        found.append([{name: each[name].tobytes() for name in each} for each in arrays])
+    return found
+
+
+def test_a_search_that_loses_a_worker_equals_the_local_one(cluster, graph, tmp_path):
+    address, (_, victim, _) = cluster
+    local = search(graph, RAW, SETTINGS, root=tmp_path / "local", workers=1)
+    busy = []
+    with Dask(address) as dask:
+        dask.client.wait_for_workers(2, timeout=60)
+
+        def kill(progress):
+            if not busy:
+                named = {each["name"]: where for where, each in dask.client.scheduler_info()["workers"].items()}
+                busy.extend(dask.client.processing()[named["a"]])
+                victim.send_signal(signal.SIGKILL)
+
+        found = search(graph, RAW, SETTINGS, root=tmp_path / "dask", engine=dask, on_progress=kill)
+        assert dask.workers == 1
+    assert busy
+    assert found.trials == local.trials
+    assert found.run.name == local.run.name
+    assert results(found.run) == results(local.run)
+    assert not list(found.run.glob("split-*/checkpoint.pt"))
+
+
+def test_a_scheduler_that_goes_away_leaves_what_is_finished(cluster, graph, tmp_path):
+    address, (scheduler, *_) = cluster
+    config = resolve(RAW)
+    with Dask(address) as dask, pytest.raises(EngineError, match=f"the scheduler at {address} went away. Start it"):
+        run(graph, config, root=tmp_path / "dask", engine=dask, on_outcome=lambda outcome: scheduler.kill())
+    (first,) = tmp_path.glob("dask/**/report.json")
+    written = first.stat().st_mtime_ns
+    resumed, whole = (run(graph, config, root=tmp_path / name, workers=1) for name in ("dask", "local"))
+    assert first.stat().st_mtime_ns == written
+    assert results(resumed.run) == results(whole.run)
+
+
+@pytest.fixture(scope="module")
+def threads():
+    """A cluster of one worker in a thread of this process."""
+    with (
+        distributed.LocalCluster(1, processes=False, threads_per_worker=1, dashboard_address=None) as here,
+        Dask(here.scheduler_address) as dask,
+    ):
+        yield dask
+
+
+def raise_it(shared, error, tell):
+    raise error
+
+
+def add(shared, number, tell):
+    return shared + number
+
+
+stopped = threading.Event()
+
+
+def tell_for_ever(shared, number, tell):
+    try:
+        while True:
+            tell(number)
+            time.sleep(0.01)
+    finally:
+        stopped.set()
+
+
+def test_pieces_come_with_their_results(threads):
+    assert sorted(threads.run(add, [(1,), (2,)], shared=10)) == [11, 12]
+
+
+def test_a_piece_that_nobody_waits_for_stops(threads):
+    def enough(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(threads.run(tell_for_ever, [(1,)], on_progress=enough))
+    assert stopped.wait(10)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device on the worker inproc"),
+        (ValueError("`k` must be small."), "`k` must be small."),
+    ],
+)
+def test_the_error_of_a_piece_is_raised_here(threads, error, said):
+    with pytest.raises(type(error), match=said):
+        list(threads.run(raise_it, [(error,)]))
+
+
+def test_a_piece_that_ends_its_workers_is_given_up(threads):
+    killed = distributed.KilledWorker("piece", SimpleNamespace(address="tcp://far:1"), 3)
+    with pytest.raises(WorkerError, match="a piece ended 4 workers, the last one at tcp://far:1; usually memory ran"):
+        list(threads.run(raise_it, [(killed,)]))
+
+
+def test_workers_that_would_compute_something_else_are_refused(threads, monkeypatch):
+    mine = engine.versions()
+    monkeypatch.setattr(engine, "_here", lambda dask_worker: (mine | {"torch": "1.0"}, 1))
+    with pytest.raises(EngineError, match=r"has torch 1\.0 \(here 2.*\)\. Install there what is"):
+        Dask(threads.address)
+    monkeypatch.setattr(engine, "_here", lambda dask_worker: (mine, 4))
+    with pytest.raises(EngineError, match=r"must have one thread, got 4\. Start it with --nthreads 1"):
+        Dask(threads.address)
+
+
+def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(engine, "IDLE_SECONDS", 0.1)
+    with (
+        distributed.LocalCluster(0, processes=False, dashboard_address=None) as nobody,
+        pytest.raises(EngineError, match=r"has no worker\. Start one with: dask worker inproc"),
+    ):
+        Dask(nobody.scheduler_address)
+
+
+def test_an_address_where_nobody_answers_is_refused(monkeypatch):
+    monkeypatch.setattr(engine, "CONNECT_SECONDS", 0.2)
+    with pytest.raises(EngineError, match="`scheduler` must be the address of a running Dask scheduler, got 'tcp"):
+        Dask("tcp://127.0.0.1:1")
+    with pytest.raises(ValueError, match="`workers` must be left out with a scheduler, got 2"):
+        Dask("tcp://127.0.0.1:1", workers=2)
