@@ -34,6 +34,7 @@ from llpe.spmm import multiply, ranges, torch_csr
 WIDTH = 16  # probes of a block: as many numbers as a cache line holds, which is what a product fetches at least
 PROGRAM = 400_000_000  # bytes of the program and its libraries
 Tell = Callable[[int, int], None]
+Compute = Callable[[Path, Path, list[int], Tell], None]
 
 
 def encode_folder(
@@ -46,6 +47,7 @@ def encode_folder(
     seed: int = 0,
     memory: int,
     on_progress: Tell = lambda done, total: None,
+    compute: Compute | None = None,
 ) -> Features:
     """Computes the features of a graph in a folder into another one; what is finished there is not computed again.
 
@@ -53,6 +55,8 @@ def encode_folder(
         order, probes, centred, seed: as in :func:`llpe.probe_features`.
         memory: bytes to use at most; from it the width of the blocks follows.
         on_progress: told how many of all products are done.
+        compute: computes the blocks, given the folders, their numbers, and whom to tell how many products of a block
+            are done; by default one after another, here.
     """
     check_count("order", order)
     check_count("probes", probes)
@@ -66,15 +70,23 @@ def encode_folder(
             graph.check()
             left = [block for block in range(features.num_blocks) if not features.finished(block)]
             _require_disk(features, left)
-            for block in left:
-                encode_block(graph.path, out, block, partial(_tell, on_progress, features, block))
+            done = {block: len(features.columns(block)) * order for block in range(features.num_blocks)}
+            total = sum(done.values())
+            done |= dict.fromkeys(left, 0)
+
+            def tell(block: int, products: int) -> None:
+                done[block] = products
+                on_progress(sum(done.values()), total)
+
+            (compute or _compute)(graph.path, out, left, tell)
     except Timeout:
         raise refusal(str(out), "be written by one process", "another that is at work", "Wait for it.") from None
     return Features.read(out)
 
 
-def _tell(on_progress: Tell, features: Features, block: int, done: int) -> None:
-    on_progress(block * features.width * features.order + done, features.probes * features.order)
+def _compute(graph: Path, out: Path, blocks: list[int], tell: Tell) -> None:
+    for block in blocks:
+        encode_block(graph, out, block, partial(tell, block))
 
 
 def block_width(graph: GraphFolder, probes: int, memory: int) -> int:

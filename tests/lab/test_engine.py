@@ -7,15 +7,20 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from llpe import probe_features
 from llpe.data import load_graph
-from llpe.lab import SearchConfig, WorkerError, engine, resolve, run, search
-from llpe.lab.engine import Dask, EngineError
+from llpe.data.convert import convert
+from llpe.lab import Dask, EngineError, SearchConfig, WorkerError, engine, resolve, run, search
+from llpe.lab.pieces import encode_blocks
+from llpe.out_of_core import encode_folder
 
 distributed = pytest.importorskip("distributed", reason="needs dask: pip install llpe[cluster]")
 SPEC = "sbm:n=120,homophily=1"
@@ -69,11 +74,13 @@ def results(run):
     return found
 
 
-def test_a_search_that_loses_a_worker_equals_the_local_one(cluster, graph, tmp_path):
+def test_search_and_probes_that_lose_a_worker_equal_the_local_ones(cluster, graph, tmp_path):
     address, (_, victim, _) = cluster
     local = search(graph, RAW, SETTINGS, root=tmp_path / "local", workers=1)
-    busy = []
-    with Dask(address) as dask:
+    np.savez(tmp_path / "edges.npz", edge_index=graph.data.edge_index)
+    encode = partial(encode_folder, convert(tmp_path / "edges.npz", tmp_path / "graph"), memory=10**10)
+    busy, told = [], []
+    with Dask(address) as dask, ThreadPoolExecutor() as pool:
         dask.client.wait_for_workers(2, timeout=60)
 
         def kill(progress):
@@ -82,8 +89,13 @@ def test_a_search_that_loses_a_worker_equals_the_local_one(cluster, graph, tmp_p
                 busy.extend(dask.client.processing()[named["a"]])
                 victim.send_signal(signal.SIGKILL)
 
+        blocks = {"compute": partial(encode_blocks, dask), "on_progress": lambda *now: told.append(now)}
+        encoding = pool.submit(encode, tmp_path / "features", order=8, probes=64, **blocks)
         found = search(graph, RAW, SETTINGS, root=tmp_path / "dask", engine=dask, on_progress=kill)
+        features = encoding.result()
         assert dask.workers == 1
+    assert told[-1] == (8 * 64, 8 * 64)
+    assert features[:].equal(probe_features(graph.graph, order=8, probes=64)[0])
     assert busy
     assert found.trials == local.trials
     assert found.run.name == local.run.name
@@ -107,7 +119,7 @@ def test_a_scheduler_that_goes_away_leaves_what_is_finished(cluster, graph, tmp_
 def threads():
     """A cluster of one worker in a thread of this process."""
     with (
-        distributed.LocalCluster(1, processes=False, threads_per_worker=1, dashboard_address=None) as here,
+        distributed.LocalCluster(1, processes=False, threads_per_worker=1, dashboard_address="127.0.0.1:0") as here,
         Dask(here.scheduler_address) as dask,
     ):
         yield dask
@@ -177,7 +189,7 @@ def test_workers_that_would_compute_something_else_are_refused(threads, monkeypa
 def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(engine, "IDLE_SECONDS", 0.1)
     with (
-        distributed.LocalCluster(0, processes=False, dashboard_address=None) as nobody,
+        distributed.LocalCluster(0, processes=False, dashboard_address="127.0.0.1:0") as nobody,
         pytest.raises(EngineError, match=r"has no worker\. Start one with: dask worker inproc"),
     ):
         Dask(nobody.scheduler_address)

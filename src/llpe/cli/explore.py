@@ -109,6 +109,9 @@ def encode(
     force: opt.Force = False,
     memory: opt.Memory = "4GB",
     device: opt.Device = None,
+    engine: opt.Engine = "local",
+    scheduler: opt.Scheduler = None,
+    workers: Annotated[int | None, typer.Option(help="Processes of --engine dask; default one per core.")] = None,
     json: opt.Json = False,
     data_root: opt.DataRoot = None,
 ) -> None:
@@ -118,7 +121,7 @@ def encode(
     the encoding's options. With --run it is the encoding that the run has learned, [num_nodes, dim].
 
     A graph that `llpe convert` has written is encoded into a folder, in bounded memory and block by block; if that is
-    stopped, the same command resumes it.
+    stopped, the same command resumes it. The workers of --engine dask must see both folders, and each uses --memory.
 
     \b
     Examples:
@@ -144,8 +147,11 @@ def encode(
             raise ValueError("`--run` must be left out with a graph in a folder: use `llpe predict`, or the features.")
         if device not in (None, "cpu"):
             raise ValueError(f"`--device` must be cpu with a graph in a folder, got {device!r}. Leave it out.")
-        large.encode(graph, out, encoding, options, memory=memory, json=json)
+        with opt.open_engine(engine, scheduler, workers) as where:
+            large.encode(graph, out, encoding, options, memory=memory, json=json, engine=where.get("engine"))
         return
+    if engine != "local":
+        raise ValueError(f"`--engine` must be local for a graph in memory, got {engine!r}. See `llpe convert`.")
     from llpe.lab.export import export_encoding
 
     dataset = opt.open_graph(graph, data_root)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from llpe.cli import console
 from llpe.cli import options as opt
 from llpe.cli.app import app
+
+if TYPE_CHECKING:
+    from llpe.lab.engine import Dask
 
 
 @app.command()
@@ -59,11 +63,21 @@ def is_graph(graph: str) -> bool:
     return is_folder(graph)
 
 
-def encode(graph: str, out: Path, name: str | None, options: Mapping[str, Any], *, memory: str, json: bool) -> None:
+def encode(
+    graph: str,
+    out: Path,
+    name: str | None,
+    options: Mapping[str, Any],
+    *,
+    memory: str,
+    json: bool,
+    engine: Dask | None = None,
+) -> None:
     """Writes the features of a graph in a folder into another one, with a bar."""
     from llpe.encodings import ENCODINGS
     from llpe.folder import GraphFolder
     from llpe.lab.export import untrained
+    from llpe.lab.pieces import encode_blocks
     from llpe.out_of_core import encode_folder
 
     size = opt.parse_size(memory)
@@ -78,7 +92,9 @@ def encode(graph: str, out: Path, name: str | None, options: Mapping[str, Any], 
         def tell(done: int, total: int) -> None:
             progress.update(label, "", done, total)
 
-        features = encode_folder(folder, out, **encoding.probe_arguments(), memory=size, on_progress=tell)
+        compute = None if engine is None else partial(encode_blocks, engine)
+        how: Any = {**encoding.probe_arguments(), "on_progress": tell, "compute": compute}
+        features = encode_folder(folder, out, memory=size, **how)
         progress.finish(label)
     shape = [features.num_nodes, features.probes, features.order]
     if json:

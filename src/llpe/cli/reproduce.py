@@ -23,6 +23,8 @@ def reproduce(
     out: Folder = Path("results"),
     workers: opt.Workers = None,
     device: opt.Device = None,
+    engine: opt.Engine = "local",
+    scheduler: opt.Scheduler = None,
     data_root: opt.DataRoot = None,
     json: opt.Json = False,
 ) -> None:
@@ -51,8 +53,9 @@ def reproduce(
     opt.check_choice("budget", budget, BUDGETS)
     title = settings_of(name, budget)["title"]  # type: ignore[arg-type]
     console.note(f"{title}; budget {budget}: {BUDGETS[budget]}")  # type: ignore[index]
-    context = Context(budget, runs, out, workers, data_root, console.note, track, device or "cpu")  # type: ignore[arg-type]
-    files = run_study(name, context)
+    with opt.open_engine(engine, scheduler, workers) as where:
+        how: Any = {"data_root": data_root, "say": console.note, "track": track, "device": device or "cpu", **where}
+        files = run_study(name, Context(budget, runs, out, **how))  # type: ignore[arg-type]
     if json:
         console.write_json({"name": name, "budget": budget, "files": [str(file) for file in files]})
         return

@@ -130,7 +130,7 @@ class Dask:
         items: Iterable[tuple[Any, ...]],
         *,
         shared: Any = None,
-        on_progress: local.Tell | None = None,
+        on_progress: Callable[[Any], None] | None = None,
     ) -> Iterator[Result]:
         """Yields ``piece(shared, *item, tell)`` of every item as they come.
 
@@ -164,7 +164,7 @@ class Dask:
             for key in keys:
                 del self.heard[key]
 
-    def _tell(self, queue: SimpleQueue[Any], on_progress: local.Tell | None) -> None:
+    def _tell(self, queue: SimpleQueue[Any], on_progress: Callable[[Any], None] | None) -> None:
         while not queue.empty():
             progress = queue.get()
             if on_progress is not None:

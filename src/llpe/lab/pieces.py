@@ -1,19 +1,21 @@
-"""One split of a run as a piece of work: trained beside the run folder, or by a worker that does not see it."""
+"""Pieces of work: a split, trained beside its run folder or by a worker that does not see it; a block of probes."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from llpe.data import Split
 from llpe.device import find_device
+from llpe.features import Features
 from llpe.lab.engine import Dask
 from llpe.lab.traces import finish_split
 from llpe.lab.train import Outcome, Task, train_split
 from llpe.lab.workers import Tell
+from llpe.out_of_core import encode_block
 from llpe.runs import RunFolder
 from llpe.storage import replacing
 
@@ -77,6 +79,22 @@ def _train_in_scratch(
         folder = RunFolder(Path(scratch), config)
         _write(folder.split(index), files)
         return train_here(task, {index: split}, folder, pause, index, tell), _read(folder.split(index))
+
+
+def encode_blocks(engine: Dask, graph: Path, out: Path, blocks: list[int], tell: Callable[[int, int], None]) -> None:
+    """Computes blocks of probes of a graph in a folder, which workers see under the same path."""
+    items = [(graph.absolute(), out.absolute(), block) for block in blocks]
+    for done in engine.run(_encode_block, items, on_progress=lambda progress: tell(*progress)):
+        tell(*done)
+
+
+def _encode_block(
+    shared: None, graph: Path, out: Path, block: int, tell: Callable[[tuple[int, int]], None]
+) -> tuple[int, int]:
+    """Computes a block; returns it, and how many products it has. Called in a worker."""
+    encode_block(graph, out, block, lambda products: tell((block, products)))
+    features = Features.read(out)
+    return block, len(features.columns(block)) * features.order
 
 
 def _read(folder: Path) -> Files:

@@ -40,7 +40,7 @@ from llpe.lab.fit import train_splits
 from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.stratified import stratified
 from llpe.lab.train import Outcome, Task, make_task
-from llpe.lab.trials import Choice, Method, Trial, Trials, make_study
+from llpe.lab.trials import Choice, Method, Trial, Trials, copy_study
 from llpe.lab.workers import Tell
 from llpe.runs import RunFolder
 from llpe.sealed import write_json, write_text
@@ -128,10 +128,10 @@ def search(
     """
     running = _Search(dataset, raw, settings, Path(root), workers, on_progress, engine)
     with running.locked() as trials:
+        running.copy_to_storage(trials)  # refuses a storage that cannot be used, before anything is trained
         while wave := trials.draw(min(running.wave, running.total - len(trials.finished))):
             trials.end(running.evaluate(wave, trials, on_trial))
-            if settings.storage is not None:
-                make_study(trials.finished, running.space, running.path.name, settings.storage)
+            running.copy_to_storage(trials)
         return running.conclude(trials.finished)
 
 
@@ -216,6 +216,10 @@ class _Search:
                 yield Trials(file, self.space, self.default(), settings.method, settings.seed, listed)
         except Timeout:
             raise BusyError(f"{self.path} is being searched by another process. Wait for it, or stop it.") from None
+
+    def copy_to_storage(self, trials: Trials) -> None:
+        if self.settings.storage is not None:
+            copy_study(trials.finished, self.space, self.path.name, self.settings.storage)
 
     def evaluate(self, wave: list[Choice], trials: Trials, hear: Hear | None) -> list[Trial]:
         """What comes of each choice of a wave; ``hear`` is told as soon as it is known.

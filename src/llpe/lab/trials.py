@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 BLIND_TRIALS = 8  # before a model of the past is trusted
 GUESSES, REPEATS = 3, 100  # draws by the model of the past, then blindly, after which a space counts as exhausted
+ATTEMPTS = 5  # to open a storage whose tables others create at the same time
 
 Method = Literal["tpe", "grid", "stratified"]
 Choice = dict[str, Any]
@@ -36,6 +38,10 @@ class Trial:
     state: str
     val: float | None
     reason: str | None = None
+
+
+class StorageError(ConnectionError):
+    """The storage of a study cannot be used."""
 
 
 class Trials:
@@ -120,17 +126,50 @@ class Trials:
         return None
 
 
-def make_study(
-    trials: Sequence[Trial], space: Space, name: str | None = None, storage: str | None = None
-) -> optuna.Study:
-    """An Optuna study with the given trials, by default in memory; in a storage only those are added that it lacks."""
+def make_study(trials: Sequence[Trial], space: Space) -> optuna.Study:
+    """An Optuna study in memory with the given trials."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(study_name=name, storage=storage, direction="maximize", load_if_exists=True)
-    for trial in trials[len(study.get_trials(deepcopy=False)) :]:
-        study.add_trial(_frozen(trial, space))
+    study = optuna.create_study(direction="maximize")
+    study.add_trials([_frozen(trial, space) for trial in trials])
     return study
+
+
+def copy_study(trials: Sequence[Trial], space: Space, name: str, url: str) -> None:
+    """Adds those of the trials that it lacks to a study in a database, which may be empty."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    storage = _open_storage(url)
+    try:
+        study = optuna.create_study(study_name=name, storage=storage, direction="maximize", load_if_exists=True)
+        for trial in trials[len(study.get_trials(deepcopy=False)) :]:
+            study.add_trial(_frozen(trial, space))
+    finally:
+        storage.remove_session()
+
+
+def _open_storage(url: str) -> optuna.storages.RDBStorage:
+    from optuna.storages import RDBStorage
+    from sqlalchemy.exc import ArgumentError, DBAPIError
+    from sqlalchemy.pool import NullPool
+
+    for attempt in range(ATTEMPTS):
+        try:
+            return RDBStorage(url, engine_kwargs={"poolclass": NullPool})  # keeps no connection open
+        except (ArgumentError, ImportError) as error:
+            raise ValueError(
+                "`storage` must be a URL such as sqlite:///study.db or postgresql+psycopg://user@host/database, got "
+                f"another: {error}. The extra `cluster` has psycopg."
+            ) from error
+        except DBAPIError as error:  # perhaps another process is creating the same tables
+            reason = str(error.orig).strip().rstrip(".")
+            time.sleep(0.1 * 2**attempt)
+    raise StorageError(
+        f"`storage` must be a database that can be reached, got: {reason}. Start it, or correct its URL; trials are "
+        "kept, and the same command resumes."
+    )
 
 
 def _frozen(trial: Trial, space: Space) -> optuna.trial.FrozenTrial:

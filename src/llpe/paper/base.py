@@ -10,7 +10,7 @@ changes. ``base`` names another config that it starts from.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from llpe.data import DownloadError, NodeDataset, load_graph
-from llpe.lab import assign, resolve, run
+from llpe.lab import Dask, assign, resolve, run
+from llpe.lab.engine import each
 from llpe.lab.spaces import as_in_the_paper
 from llpe.report.figures import save_figure
 from llpe.report.tables import Table
@@ -51,6 +52,7 @@ STUDIES = (
     "signs",
     "presets",
 )
+PIECES = 9  # of one item at least, roughly: a wave of a search, or the splits of a run
 Settings = dict[str, Any]
 Track = Callable[[Sequence[Any], str, Callable[[Any], str]], Iterable[Any]]
 
@@ -64,6 +66,7 @@ class Context:
         runs: where run folders go.
         out: where tables and figures go.
         workers: processes at a time; default one per core.
+        engine: a Dask cluster that computes instead.
         data_root: where benchmarks are.
         say: called with a line about what is left out, and why.
         track: goes through the items of a study; is given their title and how to describe one.
@@ -78,6 +81,14 @@ class Context:
     say: Callable[[str], None] = lambda line: None
     track: Track = lambda items, title, describe: items
     device: str = "cpu"
+    engine: Dask | None = None
+
+    def each(
+        self, compute: Callable[[Any], Any], items: Sequence[Any], title: str, describe: Callable[[Any], str] = str
+    ) -> Iterator[tuple[Any, Any]]:
+        """The items with what ``compute`` makes of them, tracked: one after another, or as they come from a cluster."""
+        found = each(self.engine, compute, items, pieces=PIECES)
+        yield from (next(found) for _ in self.track(items, title, describe))
 
     def load(self, name: str) -> NodeDataset | None:
         """A graph; None, with a note, if its files are missing."""
@@ -102,7 +113,7 @@ class Context:
     def train(self, dataset: NodeDataset, raw: Mapping[str, Any]) -> RunFolder:
         """The run of one config on a loaded graph, resumed if it was started; no search."""
         raw = assign(as_in_the_paper(raw), {"training.device": self.device})
-        fit = run(dataset, resolve(raw), root=self.runs, workers=self.workers)
+        fit = run(dataset, resolve(raw), root=self.runs, workers=self.workers, engine=self.engine)
         assert fit.run is not None
         return RunFolder.read(fit.run)
 

@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +72,13 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     written: list[Path] = []
     while todo:
         busy = []
-        for cell, dataset in context.track(todo, name, lambda each: str(each[0])):
-            try:
-                known[cell] = compute(cell, dataset, settings, context)
-            except BusyError:
+        for (cell, dataset), found in context.each(partial(_try, settings, context), todo, name, _describe):
+            if isinstance(found, BusyError):
                 busy.append((cell, dataset))
-            except (RuntimeError, MemoryError) as error:
-                context.say(f"{cell} is left out: {error}")
+            elif isinstance(found, Exception):
+                context.say(f"{cell} is left out: {found}")
             else:
+                known[cell] = found
                 written = write(name, {each: known[each] for each in cells if each in known}, context)
         todo = busy
         time.sleep(BUSY_SECONDS if busy else 0)
@@ -106,6 +106,18 @@ def _say_left_out(name: str, cells: list[Cell], context: Context) -> None:
         context.say(f"left to the budget `paper`, as a step there takes long: {listed}")
 
 
+def _describe(item: tuple[Cell, NodeDataset]) -> str:
+    return str(item[0])
+
+
+def _try(settings: Settings, context: Context, item: tuple[Cell, NodeDataset]) -> Scored | Exception:
+    """One cell, or why it was not computed."""
+    try:
+        return compute(*item, settings, context)
+    except (RuntimeError, MemoryError) as error:
+        return error
+
+
 def compute(cell: Cell, dataset: NodeDataset, settings: Settings, context: Context) -> Scored:
     """Searches one cell, or goes on with its search, and scores it.
 
@@ -114,7 +126,7 @@ def compute(cell: Cell, dataset: NodeDataset, settings: Settings, context: Conte
     """
     plan, splits = plan_of(settings, dataset.num_nodes, cell)
     raw = assign(config_of(settings, cell, splits), {"training.device": context.device})
-    found = search(dataset, raw, plan, root=context.runs, workers=context.workers)
+    found = search(dataset, raw, plan, root=context.runs, workers=context.workers, engine=context.engine)
     trained = RunFolder.read(found.run)
     rows = [
         vars(cell) | {"split": report["split"]} | {part: round(100 * report[part], 4) for part in ("val", "test")}
