@@ -188,9 +188,10 @@ def test_workers_that_would_compute_something_else_are_refused(threads, monkeypa
 
 def test_a_cluster_without_workers_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(engine, "IDLE_SECONDS", 0.1)
+    scheduler = {"host": "127.0.0.1", "port": 0, "dashboard_address": "127.0.0.1:0"}
     with (
-        distributed.LocalCluster(0, processes=False, dashboard_address="127.0.0.1:0") as nobody,
-        pytest.raises(EngineError, match=r"has no worker\. Start one with: dask worker inproc"),
+        distributed.SpecCluster(scheduler={"cls": distributed.Scheduler, "options": scheduler}) as nobody,
+        pytest.raises(EngineError, match=r"has no worker\. Start one with: dask worker tcp"),
     ):
         Dask(nobody.scheduler_address)
 
