@@ -75,6 +75,11 @@ def test_features_are_those_in_memory(narrow, tmp_path, centred, weighted):
     assert torch.equal(features[rows], basis[rows])
 
 
+def test_more_terms_than_float32_can_hold_are_refused(graph, tmp_path):
+    with pytest.raises(ValueError, match=r"`order` must be at most 64 out of core, .*, got 65"):
+        encode_folder(graph, tmp_path / "out", **OPTIONS | {"order": 65})
+
+
 def test_a_stopped_encoding_keeps_finished_blocks_and_resumes(graph, narrow, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):

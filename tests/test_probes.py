@@ -4,12 +4,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from llpe import Graph, chebyshev, full_spectrum, probe_features, tiny
 from llpe.data.synthetic import sbm
+from llpe.functional import random_walk_return
 from llpe.graph import TINY
-from llpe.probes import draw, probe_range
+from llpe.laplacian import normalised_adjacency
+from llpe.probes import draw, probe_block, probe_range
+from llpe.spmm import torch_csr
 
 
 def exact_terms(graph, order):
@@ -32,10 +36,11 @@ def test_features_are_chebyshev_polynomials_of_the_laplacian(name, order, probes
         assert found[m] == pytest.approx(float(quadratic), abs=1e-5)
 
 
+@pytest.mark.parametrize("order", [33, 65])
 @pytest.mark.parametrize("cuts", [(0, 40), (0, 1, 4, 12, 40), (0, 33, 40)])
-def test_ranges_of_probes_are_those_of_the_whole_to_the_last_bit(monkeypatch, cuts):
+def test_ranges_of_probes_are_those_of_the_whole_to_the_last_bit(monkeypatch, cuts, order):
     graph = Graph.from_data(sbm(n=1000, seed=0))
-    options = {"order": 33, "probes": 40, "centred": True}
+    options = {"order": order, "probes": 40, "centred": True}
     whole, inner = probe_range(graph, 0, 40, **options)
     monkeypatch.setattr("llpe.probes.ROWS", 60)  # which are worked on at once
     parts = [probe_range(graph, *ends, **options) for ends in pairwise(cuts)]
@@ -129,3 +134,29 @@ def test_centred_features_are_those_without_the_trivial_eigenvector(name):
     assert torch.einsum("v,vsm->sm", trivial, centred).abs().max() < 1e-5
     projected = plain - torch.einsum("v,w,wsm->vsm", trivial, trivial, plain)
     torch.testing.assert_close(centred, projected, atol=2e-5, rtol=0)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize(("few", "many"), [(1, 10_000), (20, 3000)])
+@pytest.mark.parametrize(("order", "error"), [(16, 1e-4), (64, 2e-3), (256, 1e-6)])
+def test_terms_are_those_of_float64_even_beside_hubs(few, many, order, error, centred):
+    """The worst case: hubs, whose whole energy is at the two ends of the spectrum."""
+    there = sp.csr_array(np.ones((few, many)))
+    graph = Graph(sp.csr_array(sp.block_array([[None, there], [there.T, None]])))
+    features, _ = probe_features(graph, order=order, probes=4, centred=centred)
+    start = probe_block(graph.degree, 0, 4, variance=1 / 4, centred=centred, seed=0).double()
+    operator = torch_csr(-normalised_adjacency(graph), torch.float64)
+    for m, exact in enumerate(chebyshev.recurrence(operator.matmul, start, order)):
+        assert torch.linalg.norm(features[..., m] - exact) < error * torch.linalg.norm(exact)
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-310, 1e-40, 1e150, 1.7e308])
+@pytest.mark.parametrize("n", [60, 300])
+def test_the_unit_of_the_weights_does_not_matter(n, weight):
+    data = sbm(n=n, seed=0)
+    plain = probe_features(data, order=8, probes=2, centred=True), random_walk_return(data, 8)
+    data.edge_weight = torch.full(data.edge_index.shape[1:], weight, dtype=torch.float64)
+    (features, moments), returns = probe_features(data, order=8, probes=2, centred=True), random_walk_return(data, 8)
+    torch.testing.assert_close(features, plain[0][0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(moments, plain[0][1], atol=1e-6)
+    torch.testing.assert_close(returns, plain[1], rtol=1e-5, atol=1e-6)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from llpe.spmm import multiply, torch_csr
+from llpe.spmm import multiply, multiply_rows, torch_csr
 
 
 @pytest.mark.parametrize(("rows", "columns", "share"), [(7, 5, 0.4), (1, 9, 0.5), (300, 200, 0.02), (4, 4, 0.0)])
@@ -28,3 +28,17 @@ def test_float64_keeps_its_digits():
     matrix = torch_csr(sp.csr_array(np.eye(3))).double()
     block = torch.full((3, 2), 1 / 3, dtype=torch.float64)
     assert torch.equal(multiply(matrix, block), block)
+
+
+@pytest.mark.parametrize("length", [128, 129, 20_000])
+def test_long_rows_are_added_up_without_rounding_errors_that_add_up(length):
+    lengths = np.array([3, 0, length, 1])
+    columns = np.concatenate([np.arange(count) for count in lengths])
+    matrix = sp.csr_array((np.full(columns.size, 0.1), columns, np.append(0, lengths.cumsum())), shape=(4, length))
+    block = torch.full((length, 2), 0.7)
+    exact = torch.from_numpy(matrix.astype(np.float32).astype(np.float64) @ block.double().numpy())
+    csr = torch_csr(matrix)
+    torch.testing.assert_close(multiply_rows(csr, block).double(), exact, rtol=1e-6, atol=0)
+    assert torch.equal(multiply_rows(csr, block, slice(1, 3)), multiply_rows(csr, block)[1:3])
+    if length > 10_000:
+        assert (multiply(csr, block)[2].double() / exact[2] - 1).abs().max() > 1e-5  # the plain sum

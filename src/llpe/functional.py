@@ -21,9 +21,9 @@ from llpe.checks import check_choice, check_count, check_seed, checked
 from llpe.graph import SMALL, Graph, edges_of
 from llpe.inputs import GraphLike, as_data, check_data
 from llpe.laplacian import Kind, normalised_adjacency
-from llpe.probes import probe_block
+from llpe.probes import precision, probe_block
 from llpe.spectrum import end_spectrum
-from llpe.spmm import multiply, torch_csr
+from llpe.spmm import multiply_rows, torch_csr
 from llpe.storage import require_memory
 from llpe.walks import return_probabilities
 
@@ -127,10 +127,12 @@ def filtered_probes(
     view = Graph.from_data(graph)
     require_memory(8 * dim * (view.num_nodes + order), f"{dim} filtered probes", "Ask for fewer.")
     coefficients = BANKS[bank](order, dim // probes).float()
-    operator = torch_csr(-normalised_adjacency(view))  # L̃ = L − I
+    dtype = precision(order)
+    operator = torch_csr(-normalised_adjacency(view), dtype)  # L̃ = L − I
     start = probe_block(view.degree, 0, probes, variance=1.0, centred=probes > 1, seed=seed)
+    terms = recurrence(partial(multiply_rows, operator), start.to(dtype), order)
     out = torch.zeros(dim // probes, view.num_nodes, probes)
-    for weights, term in zip(coefficients.tolist(), recurrence(partial(multiply, operator), start, order), strict=True):
+    for weights, term in zip(coefficients.tolist(), terms, strict=True):
         for column, weight in zip(out, weights, strict=True):
             column.add_(term, alpha=weight)
     filtered = out.permute(1, 2, 0)

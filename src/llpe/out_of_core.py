@@ -28,8 +28,8 @@ from llpe.checks import check_count, refusal
 from llpe.features import FILE, FORMAT, Features
 from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder, write_document
 from llpe.laplacian import inverse_sqrt
-from llpe.probes import GROUP, inner_products, probe_block
-from llpe.spmm import multiply, ranges, torch_csr
+from llpe.probes import GROUP, inner_products, precision, probe_block
+from llpe.spmm import multiply_rows, ranges, torch_csr
 
 WIDTH = 16  # probes of a block: as many numbers as a cache line holds, which is what a product fetches at least
 PROGRAM = 400_000_000  # bytes of the program and its libraries
@@ -60,6 +60,8 @@ def encode_folder(
     """
     check_count("order", order)
     check_count("probes", probes)
+    if precision(order) != torch.float32:
+        raise refusal("order", "be at most 64 out of core, where terms are kept in float32", order)
     out = Path(out).expanduser()
     width = block_width(graph, probes, memory)
     wanted = Features(out, graph.fingerprint, graph.num_nodes, order, probes, centred, seed, width)
@@ -193,7 +195,7 @@ def _product(folder: GraphFolder, first: int, last: int, scale: np.ndarray, term
     part = folder.matrix(first, last)
     rows = np.repeat(scale[first:last], np.diff(part.indptr))
     part.data = -(part.data * (rows * scale[part.indices]))
-    return multiply(torch_csr(part), torch.from_numpy(term))
+    return multiply_rows(torch_csr(part), torch.from_numpy(term))
 
 
 def _degrees(folder: GraphFolder) -> np.ndarray:

@@ -70,6 +70,16 @@ def _probe(seed: int, number: int, num_nodes: int) -> np.ndarray:
 _small_probe = lru_cache(maxsize=4096)(_probe)  # a generator takes longer to set up than a small probe to draw
 
 
+def precision(order: int) -> torch.dtype:
+    """The dtype in which ``order`` terms are computed; they are stored in float32.
+
+    At the ends of the spectrum, the recurrence makes an error of one step up to m times as large after m more, so that
+    errors add up to about m²·2⁻²⁴ of a term's norm. Measured in float32 with 64 terms: 0.1 % on stars of up to 10⁵
+    nodes, whose energy is all there, and 10⁻⁶ on usual graphs.
+    """
+    return torch.float32 if order <= 64 else torch.float64
+
+
 @checked
 def probe_features(
     graph: GraphLike,
@@ -127,7 +137,8 @@ def probe_range(
     """
     n, count = graph.num_nodes, stop - first
     require_memory(5 * n * count * order, f"{order} terms of {count} probes", "Ask for fewer.")
-    multiply = operator_on(device, -normalised_adjacency(graph))  # with L̃ = L − I
+    dtype = precision(order)
+    multiply = operator_on(device, -normalised_adjacency(graph), dtype)  # with L̃ = L − I
     out = torch.from_numpy(np.empty((n, count, order), dtype=np.float32))  # numpy asks for huge pages
     inner = np.empty((2, order, count))
     width = min(32, count) if n <= SMALL else max(1, min(32, count, count * order // 16))
@@ -135,16 +146,18 @@ def probe_range(
         for begin in range(0, count, width):
             end = min(begin + width, count)
             ends = first + begin, first + end
-            start = probe_block(graph.degree, *ends, variance=1 / probes, centred=centred, seed=seed).to(device)
-            inner[..., begin:end] = write_terms(out[:, begin:end], multiply, start, run)
+            start = probe_block(graph.degree, *ends, variance=1 / probes, centred=centred, seed=seed)
+            inner[..., begin:end] = write_terms(out[:, begin:end], multiply, start.to(device, dtype), run)
     return out, inner
 
 
-def operator_on(device: torch.device, matrix: sp.csr_array) -> Callable[[Tensor, slice], Tensor]:
+def operator_on(
+    device: torch.device, matrix: sp.csr_array, dtype: torch.dtype = torch.float32
+) -> Callable[[Tensor, slice], Tensor]:
     """Gives rows of matrix · block for a block on ``device``: on the CPU any range of them, elsewhere all."""
     if device.type == "cpu":
-        return partial(multiply_rows, torch_csr(matrix))
-    start, columns, values = (array.to(device) for array in csr_arrays(matrix))
+        return partial(multiply_rows, torch_csr(matrix, dtype))
+    start, columns, values = (array.to(device) for array in csr_arrays(matrix, dtype))
     return lambda block, rows: product(start, columns, values, block)
 
 

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 ROWS = 4096  # of a product that are computed and used before the next: they stay in the cache
+LONG = 128  # entries of a row that are added up one after another
 Run = Callable[[Callable[[Any], None], Iterable[Any]], None]  # calls a function with each of these arguments
 
 
@@ -54,12 +55,31 @@ def product(start: Tensor, columns: Tensor, values: Tensor, block: Tensor) -> Te
         return F.embedding_bag(columns, block, start, mode="sum", per_sample_weights=values, include_last_offset=True)
 
 
-def multiply_rows(matrix: Tensor, block: Tensor, rows: slice) -> Tensor:
-    """The rows of matrix · block alone, for a range of rows without a step."""
-    start = matrix.crow_indices()[rows.start : rows.stop + 1]
+def multiply_rows(matrix: Tensor, block: Tensor, rows: slice | None = None) -> Tensor:
+    """matrix · block, or a range of its rows, where rounding must not add up in long rows.
+
+    In float32, rows of more than ``LONG`` entries are cut into pieces, and the sums of the pieces added up in the same
+    way: the error grows with the logarithm of a row's length instead of its root, or the length itself.
+
+    Example:
+        >>> multiply_rows(torch_csr(sp.csr_array([[0.0, 2.0], [0.0, 0.0]])), torch.ones(2, 3), slice(1, 2))
+        tensor([[0., 0., 0.]])
+    """
+    start = matrix.crow_indices()
+    start = start if rows is None else start[rows.start : rows.stop + 1]
     entries = slice(int(start[0]), int(start[-1]))
-    columns, values = matrix.col_indices()[entries], matrix.values()[entries]
-    return multiply(_csr(start - start[0], columns, values, (len(start) - 1, matrix.size(1))), block)
+    start, columns, values = start - entries.start, matrix.col_indices()[entries], matrix.values()[entries]
+    lengths = start.diff()
+    if block.dtype != torch.float32 or int(lengths.max()) <= LONG:
+        return product(start, columns, values, block)
+    pieces = (lengths + LONG - 1).div(LONG, rounding_mode="floor")
+    last = pieces.cumsum(0, dtype=start.dtype)
+    row = torch.repeat_interleave(pieces)
+    place = torch.arange(len(row), dtype=start.dtype, device=start.device)
+    cuts = torch.cat([start[row] + LONG * (place - (last - pieces)[row]), start[-1:]])
+    sums = product(cuts, columns, values, block)
+    start = torch.cat([start[:1], last])
+    return multiply_rows(_csr(start, place, torch.ones_like(sums[:, 0]), (len(lengths), len(row))), sums)
 
 
 def ranges(count: int, length: int) -> Iterator[slice]:

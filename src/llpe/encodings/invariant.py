@@ -32,8 +32,8 @@ from llpe.encodings.base import check_count
 from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, penalty_parts
 from llpe.graph import Graph
 from llpe.laplacian import laplacian
-from llpe.probes import draw, probe_features
-from llpe.spmm import multiply, torch_csr
+from llpe.probes import draw, precision, probe_features
+from llpe.spmm import multiply_rows, torch_csr
 
 CONSTANT = 1e-6  # relative range below which a signal says nothing
 PROBES = 8  # for the density of the spectrum, which the penalty is taken over
@@ -141,4 +141,6 @@ def _terms(graph: Graph, signals: Tensor, order: int) -> Tensor:
     """T_m(L̃)S, shape (num_nodes, signals, order)."""
     operator = laplacian(graph, "rw")
     operator.setdiag(0.0)  # L̃ = L − I
-    return torch.stack(list(chebyshev.recurrence(partial(multiply, torch_csr(operator)), signals, order)), dim=-1)
+    dtype = precision(order)
+    product = partial(multiply_rows, torch_csr(operator, dtype))
+    return torch.stack([t.float() for t in chebyshev.recurrence(product, signals.to(dtype), order)], dim=-1)
