@@ -250,3 +250,48 @@ assert ("networkx" in sys.modules) == before
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+WEIGHT, X = torch.ones(8), torch.ones(5, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("edge_index", GRID.tolist(), "be a tensor, got list"),
+        ("edge_index", GRID.numpy(), "be a tensor, got ndarray"),
+        ("edge_index", GRID.to_sparse(), r"be dense, got torch\.sparse_coo"),
+        ("edge_index", GRID.to("meta"), "hold numbers, got a tensor on the device meta"),
+        ("edge_index", tiny("path").edge_index + 2**33, "name nodes 0 … 4, got an edge to node 85899345"),
+        ("edge_weight", [1.0] * 8, "be a tensor, got list"),
+        ("edge_weight", WEIGHT.numpy(), "be a tensor, got ndarray"),
+        ("edge_weight", WEIGHT.to(torch.float8_e5m2), "be real numbers, got torch.float8_e5m2"),
+        ("edge_weight", WEIGHT.to_sparse(), r"be dense, got torch\.sparse_coo"),
+        ("x", X.tolist(), "be a tensor, got list"),
+        ("x", torch.tensor(1.0), "have a row for each node, got a single number"),
+        ("x", X.to("meta"), "hold numbers, got a tensor on the device meta"),
+        ("x", X + 1j, "be real numbers, got torch.complex64"),
+        ("x", torch.ones(4, 2), r"have a row for each of 5 nodes, got shape \[4, 2\]"),
+        ("num_nodes", 5.5, r"be an integer of at least 0, got 5\.5"),
+        ("num_nodes", "5", "be an integer of at least 0, got '5'"),
+        ("num_nodes", 2**33, "be an integer of at most 2147483647"),
+    ],
+)
+def test_a_part_of_a_wrong_kind_is_refused(name: str, value: object, words: str) -> None:
+    data = tiny("path")
+    data[name] = value
+    for use in (Graph.from_data, partial(llpe.random_walk_return, steps=2), make_encoding("rwse", dim=2)):
+        with pytest.raises(ValueError, match=rf"`data\.{name}` must {words}"):
+            use(data)
+
+
+def test_more_nodes_than_fit_in_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llpe.storage.available_memory", lambda: 2**30)
+    with pytest.raises(llpe.SpectrumError, match="a graph of 2000000000 nodes needs about 128"):
+        Graph.from_data((GRID, 2_000_000_000))
+
+
+@pytest.mark.parametrize("weight", ["x", 10**400, 1j, [1]], ids=str)
+def test_a_weight_of_networkx_that_is_no_number_is_refused(weight: object) -> None:
+    with pytest.raises(ValueError, match="`weight` must be a number on every edge of `data`, got"):
+        as_data(networkx.Graph([(0, 1, {"weight": weight})]))

@@ -27,7 +27,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from llpe.checks import refusal
+from llpe.checks import checked, refusal
 from llpe.graph import SMALL, Graph
 from llpe.sealed import read_json, write_json
 from llpe.storage import replacing
@@ -68,6 +68,7 @@ class Cache:
         tensor([1., 1.])
     """
 
+    @checked
     def __init__(self, folder: str | Path, limit: int = 10 * 10**9) -> None:
         self.folder = Path(folder).expanduser()
         self.limit = limit

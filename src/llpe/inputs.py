@@ -171,9 +171,10 @@ def check_data(data: Data) -> int:
 
 def _count_nodes(data: Data) -> int:
     """The number of nodes, 0 if nothing tells it."""
-    if "num_nodes" in data or data.x is not None:  # entering the context below takes as long as many small steps
+    number = data.get("num_nodes")  # data.num_nodes takes what is no number for none
+    if number is None and data.x is not None:  # entering the context below takes as long as many small steps
         number = data.num_nodes
-    else:
+    if number is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyG warns when it infers the number from the edges; that is fine here
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, final
 
 import torch
@@ -34,7 +34,7 @@ class Concat(Encoding):
     from_spectrum = True  # there is nothing to keep beside what each of them keeps
 
     def __init__(self, encodings: Sequence[Encoding]) -> None:
-        encodings = encodings if isinstance(encodings, Iterable) else [encodings]
+        encodings = encodings if isinstance(encodings, Sequence | nn.ModuleList) else [encodings]
         wrong = [type(each).__name__ for each in encodings if not isinstance(each, Encoding)]
         if wrong or not encodings:
             raise ValueError(

@@ -31,7 +31,7 @@ from torch_geometric.data import Data
 
 from llpe import chebyshev
 from llpe.chebyshev import BANKS, spread, to_unit_rows
-from llpe.checks import check_number
+from llpe.checks import check_number, refusal, show
 from llpe.device import wide
 from llpe.encodings.base import Encoding, check_choice, check_count, seeded
 
@@ -125,7 +125,7 @@ class FilteredEncoding(Encoding):
             >>> encoding.response([0.0, 0.5, 2.0]).flatten().tolist()
             [1.0, 1.0, 1.0]
         """
-        given = torch.as_tensor(coefficients)
+        given = _numbers("coefficients", coefficients, self.base)
         if given.shape != self.base.shape or not bool(torch.isfinite(given).all()):
             raise ValueError(
                 f"`coefficients` must be finite and of shape [order, filters] = {list(self.base.shape)}, got "
@@ -218,13 +218,20 @@ class FilteredEncoding(Encoding):
             >>> LLPE(2, order=8, size=1.0).response([0.0, 1.0, 2.0]).shape
             torch.Size([3, 2])
         """
-        grid = torch.as_tensor(lambdas, dtype=self.base.dtype, device=self.base.device).reshape(-1)
-        if grid.numel() and (float(grid.min()) < -1e-6 or float(grid.max()) > 2 + 1e-6):
+        grid = _numbers("lambdas", lambdas, self.base).reshape(-1)
+        if grid.numel() and not (float(grid.min()) >= -1e-6 and float(grid.max()) <= 2 + 1e-6):
             raise ValueError(
                 f"`lambdas` must be in [0, 2], got values in [{float(grid.min()):g}, {float(grid.max()):g}]."
             )
         terms = chebyshev.basis(grid.clamp(0, 2).cpu(), self.order)  # in float64, which not every device has
         return terms.to(grid.device) @ self.coefficients
+
+
+def _numbers(name: str, given: Any, like: Tensor) -> Tensor:
+    try:
+        return torch.as_tensor(given, dtype=like.dtype, device=like.device)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise refusal(name, "be numbers", show(given)) from error
 
 
 def mean_length(x: Tensor | None) -> float:

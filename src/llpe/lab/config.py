@@ -281,7 +281,7 @@ def _check_encoding(raw: Any, model: Any, problems: list[str]) -> Encoding | Non
     name = raw.get("name", EncodingConfig().name)
     options: dict[str, Any] = {"dim": EncodingConfig().dim}
     if isinstance(name, str) and name in ENCODINGS and "share" in ENCODINGS[name].options and raw.get("size") is None:
-        options["share"] = SHARE_OF_MLP if model in (None, "mlp") else SHARE
+        options["share"] = SHARE_OF_MLP if not isinstance(model, str) or model == "mlp" else SHARE
     try:
         return make_encoding(name, **options | {key: value for key, value in raw.items() if key != "name"})
     except (ValueError, TypeError) as error:

@@ -21,9 +21,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from llpe.checks import check_choice, check_count, check_number, checked, refusal, show
+from llpe.checks import check_choice, check_count, check_number, checked, refusal
 from llpe.models.dropout import dropout
-from llpe.models.fixed_matrix import FixedMatrix
+from llpe.models.fixed_matrix import FixedMatrix, check_rows
 from llpe.storage import require_memory
 
 VARIANTS = {"plain": 2, "strong": 4}
@@ -47,9 +47,10 @@ class Edges:
 
     def take(self, rows: Tensor | None) -> Edges:
         """The edges for a layer that is asked for ``rows``."""
-        if rows is not None and not (isinstance(rows, Tensor) and rows.dim() == 1):
-            raise refusal("rows", "be a tensor of node numbers or a mask", show(rows), "Leave it out for all rows.")
-        return self if rows is None else replace(self, rows=rows, matrix=self.matrix and self.matrix.take(rows))
+        if rows is None:
+            return self
+        check_rows(rows)
+        return replace(self, rows=rows, matrix=self.matrix and self.matrix.take(rows))
 
     def to(self, device: torch.device) -> Edges:
         there = {name: part.to(device) for name, part in vars(self).items() if part is not None}

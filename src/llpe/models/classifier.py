@@ -143,6 +143,7 @@ class Classifier(nn.Module):
             >>> torch.equal(model(inputs), model(data))
             True
         """
+        _check_graph(data)
         edges = self.backbone.edges(data.edge_index, data.edge_weight, int(data.num_nodes or 0), self.head.weight.dtype)
         return Inputs(data, self.features and self.features.matrix(data.x), edges, edges)
 
@@ -153,8 +154,7 @@ class Classifier(nn.Module):
     def states(self, data: Data | Inputs) -> Tensor:
         """What goes into the backbone: features and encoding side by side, [rows, hidden + encoding.dim]."""
         graph = data.data if isinstance(data, Inputs) else data
-        if not isinstance(graph, Data):
-            raise refusal("data", "be a torch_geometric.data.Data", type(graph).__name__, "Prepare it first.")
+        _check_graph(graph)
         if self.backbone.whole_graph and isinstance(graph, Batch) and graph.num_graphs > 1:
             raise ValueError(
                 f"`data` must be one graph where all nodes see each other, got {graph.num_graphs} graphs. "
@@ -195,3 +195,8 @@ class Classifier(nn.Module):
         for part in (self.encoding, self.features, self.backbone, self.head):
             if part is not None:
                 part.reset_parameters()
+
+
+def _check_graph(data: Data) -> None:
+    if not isinstance(data, Data):
+        raise refusal("data", "be a torch_geometric.data.Data", type(data).__name__, "Prepare it first.")

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from llpe.checks import refusal, show
 from llpe.models.dropout import dropout
 from llpe.spmm import product
 
@@ -131,6 +132,7 @@ def take_rows(matrix: Tensor, rows: Tensor) -> Tensor:
         tensor([[0., 0., 1.],
                 [1., 0., 0.]])
     """
+    check_rows(rows)
     if matrix.layout != torch.sparse_csr:
         return matrix[rows]
     arrays = _take_rows(matrix.crow_indices(), matrix.col_indices(), matrix.values(), rows)
@@ -144,6 +146,11 @@ def _take_rows(start: Tensor, columns: Tensor, values: Tensor, rows: Tensor) -> 
     shift = torch.repeat_interleave(start[:-1][rows] - pointer[:-1], count, output_size=int(pointer[-1]))
     entries = torch.arange(shift.numel(), device=shift.device) + shift
     return pointer, columns[entries], values[entries]
+
+
+def check_rows(rows: Tensor) -> None:
+    if not isinstance(rows, Tensor) or rows.dim() != 1 or rows.dtype not in (torch.int64, torch.int32, torch.bool):
+        raise refusal("rows", "be a tensor of node numbers or a mask", show(rows), "Use torch.tensor([…]).")
 
 
 @contextmanager
