@@ -25,9 +25,9 @@ from llpe.graph import Graph
 from llpe.lab import batches as batches_module
 from llpe.lab import resolve
 from llpe.lab.batches import all_logits, make_batches
-from llpe.lab.config import dump_toml
 from llpe.lab.export import export_encoding
 from llpe.lab.predict import predict_graph
+from llpe.lab.sections import dump_toml
 from llpe.lab.train import _Run, make_task, train_split
 from llpe.models import BACKBONES, PYG_MODELS
 from llpe.probes import probe_features, probe_range

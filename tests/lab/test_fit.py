@@ -233,7 +233,7 @@ def test_the_graph_is_prepared_and_the_model_made_once_for_all_splits(monkeypatc
 
     config = config_of(model={"name": "sage"})
     monkeypatch.setattr(LLPE, "prepare", counting("prepare", LLPE.prepare))
-    monkeypatch.setattr("llpe.lab.config.Classifier", counting("classifier", train_module.Classifier))
+    monkeypatch.setattr("llpe.lab.sections.Classifier", counting("classifier", train_module.Classifier))
     run(SBM, config, workers=1)
     assert made == {"prepare": 1, "classifier": 1}
 

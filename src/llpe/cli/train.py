@@ -235,8 +235,8 @@ def train_with_progress(
 
 def _show_dry_run(graph: NodeDataset, config: Config, *, json: bool) -> None:
     """The config as TOML, so that it can be kept as a file; what it means here as comments."""
-    from llpe.lab.config import dump_toml
     from llpe.lab.dry_run import dry_run
+    from llpe.lab.sections import dump_toml
 
     found = dry_run(graph, config)
     if json:

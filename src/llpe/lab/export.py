@@ -18,7 +18,7 @@ from llpe.data import NodeDataset
 from llpe.device import find_device
 from llpe.encodings import Encoding, make_encoding
 from llpe.lab import load_encoding
-from llpe.lab.config import EncodingConfig
+from llpe.lab.sections import EncodingConfig
 from llpe.storage import replacing
 
 DIM = 64  # columns, where options do not say

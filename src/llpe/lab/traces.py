@@ -31,7 +31,8 @@ from llpe.device import CPU, device_name
 from llpe.encodings import Encoding, FilteredEncoding
 from llpe.graph import Graph
 from llpe.homophily import local_homophily
-from llpe.lab.config import Config, ConfigError, differences, dump_toml, resolve
+from llpe.lab.config import ConfigError, resolve
+from llpe.lab.sections import Config, differences, dump_toml
 from llpe.laplacian import normalised_adjacency
 from llpe.models import Classifier
 from llpe.probes import probe_features

@@ -28,7 +28,7 @@ from llpe.device import CPU, autocast, find_device, random_state, set_random_sta
 from llpe.encodings import Encoding, FilteredEncoding
 from llpe.features import Features
 from llpe.lab.batches import FullBatch, MiniBatches, Scored, all_logits, make_batches, rows_of, typical_rows
-from llpe.lab.config import Config, TrainingConfig
+from llpe.lab.sections import Config, TrainingConfig
 from llpe.lab.traces import Traces, picture, pictured_nodes, trace_filters, trace_predictions
 from llpe.models import Classifier, Inputs
 from llpe.sealed import DamagedError, DamageWarning, read, write_zip
