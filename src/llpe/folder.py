@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -182,7 +183,9 @@ class ArrayWriter:
         self.file.close()
 
     def finish(self) -> dict[str, Any]:
-        """Ends the file; returns its dtype, shape and checksum."""
+        """Ends the file, which is then on the disk; returns its dtype, shape and checksum."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
         self.file.close()
         assert self.left == 0, f"{self.left} numbers of {self.facts['shape']} are missing"
         return self.facts | {"sha256": self.digest.hexdigest()}
