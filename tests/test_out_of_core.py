@@ -143,20 +143,20 @@ def test_memory_decides_the_width_of_blocks_and_too_little_is_refused(graph):
 
 
 def test_a_full_disk_is_said_and_finished_blocks_are_kept(graph, narrow, tmp_path, monkeypatch):
-    out, write = tmp_path / "out", module._write
+    out, write = tmp_path / "out", module._Terms.write
     left = [15]
 
-    def full(store, block):
+    def full(store, *arguments):
         left[0] -= 1
         if left[0] < 0:
             raise OSError(errno.ENOSPC, "No space left on device")
-        write(store, block)
+        write(store, *arguments)
 
-    monkeypatch.setattr(module, "_write", full)
+    monkeypatch.setattr(module._Terms, "write", full)
     with pytest.raises(OSError, match=r"No space left on device: .*block-\d\d\d.terms"):
         encode_folder(graph, out, **OPTIONS)
     assert not list(out.glob("*.terms"))
-    monkeypatch.setattr(module, "_write", write)
+    monkeypatch.setattr(module._Terms, "write", write)
     before = changed(out)
     encode_folder(graph, out, **OPTIONS)
     assert before.items() <= changed(out).items()

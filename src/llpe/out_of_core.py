@@ -15,9 +15,10 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,7 +30,7 @@ from llpe.features import FILE, FORMAT, Features
 from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder, write_document
 from llpe.laplacian import inverse_sqrt
 from llpe.probes import GROUP, inner_products, precision, probe_block
-from llpe.spmm import multiply_rows, ranges, torch_csr
+from llpe.spmm import multiply_rows, ranges, threads, torch_csr
 
 WIDTH = 16  # probes of a block: as many numbers as a cache line holds, which is what a product fetches at least
 PROGRAM = 400_000_000  # bytes of the program and its libraries
@@ -104,12 +105,12 @@ def block_width(graph: GraphFolder, probes: int, memory: int) -> int:
 
 def needed_memory(graph: GraphFolder, width: int) -> int:
     """The bytes that blocks of this width need: 4·n·width for a term, 36·n to draw it (later 8·n for d^(−1/2)), 60 for
-    each entry of a range of rows, and the program."""
+    each entry of a range of rows, of which every thread has one, and the program."""
     indptr, longest = graph.array("indptr"), 0
     for first in range(0, graph.num_nodes, ROWS):
         longest = max(longest, int(np.diff(indptr[first : first + ROWS + 1]).max()))
     range_of_rows = 60 * max(ENTRIES, longest) + 12 * WIDTH * ROWS
-    return PROGRAM + range_of_rows + graph.num_nodes * (4 * width + 36)
+    return PROGRAM + torch.get_num_threads() * range_of_rows + graph.num_nodes * (4 * width + 36)
 
 
 def _plan(wanted: Features) -> Features:
@@ -154,10 +155,12 @@ def encode_block(graph: Path, out: Path, block: int, on_term: Callable[[int], No
     file = features.file(block)
     terms, turned = file.with_suffix(".terms"), file.with_suffix(".partial")
     try:
-        with _naming(terms), terms.open("w+b") as store:
-            _write_terms(folder, features, features.columns(block), store, on_term)
+        with _naming(terms), terms.open("w+b") as file_of_terms:
+            columns = features.columns(block)
+            store = _Terms(file_of_terms.fileno(), folder.num_nodes, len(columns))
+            _write_terms(folder, features, columns, store, on_term)
             with _naming(turned):
-                facts = _turn(store, turned, features, len(features.columns(block)))
+                facts = _turn(store, turned, features.order)
         os.replace(turned, file)
         write_document(file.with_suffix(".json"), FORMAT, facts)
     finally:
@@ -166,7 +169,7 @@ def encode_block(graph: Path, out: Path, block: int, on_term: Callable[[int], No
 
 
 def _write_terms(
-    folder: GraphFolder, features: Features, columns: range, store: BinaryIO, on_term: Callable[[int], None]
+    folder: GraphFolder, features: Features, columns: range, store: _Terms, on_term: Callable[[int], None]
 ) -> None:
     """Writes T_m(L̃)S for all m, one after another."""
     n, width, degree = folder.num_nodes, len(columns), _degrees(folder)
@@ -176,18 +179,21 @@ def _write_terms(
         term[:, column] = probe_block(degree, number, number + 1, **options)[:, 0]
     scale = inverse_sqrt(degree)
     del degree
-    _write(store, term)
+    store.write(term)
     on_term(width)
-    for m in range(1, features.order):
-        for first, last in folder.row_ranges():
-            new = _product(folder, first, last, scale, term)
-            if m > 1:
-                new.add_(_read(store, m - 2, first, last, n, width), alpha=-0.5).mul_(2)
-            store.seek(0, os.SEEK_END)
-            _write(store, new.numpy())
-        for rows in ranges(n, ROWS):
-            term[rows] = _read(store, m, rows.start, rows.stop, n, width)
-        on_term(width * (m + 1))
+    with threads(n) as run:
+        for m in range(1, features.order):
+
+            def step(rows: tuple[int, int], m: int = m) -> None:
+                new = _product(folder, *rows, scale, term)
+                if m > 1:
+                    new.add_(torch.from_numpy(store.read(m - 2, *rows)), alpha=-0.5).mul_(2)
+                store.write(new.numpy(), m, rows[0])
+
+            run(step, folder.row_ranges())
+            for rows in ranges(n, ROWS):
+                term[rows] = store.read(m, rows.start, rows.stop)
+            on_term(width * (m + 1))
 
 
 def _product(folder: GraphFolder, first: int, last: int, scale: np.ndarray, term: np.ndarray) -> Tensor:
@@ -205,29 +211,50 @@ def _degrees(folder: GraphFolder) -> np.ndarray:
     return out
 
 
-def _turn(store: BinaryIO, path: Path, features: Features, width: int) -> dict[str, Any]:
+def _turn(store: _Terms, path: Path, order: int) -> dict[str, Any]:
     """Writes the stored terms [order, n, width] as an array [n, width, order]; returns what is to be known of it."""
-    n, order = features.num_nodes, features.order
-    inner = np.zeros((2, order, width))
-    with ArrayWriter(path, "<f4", (n, width, order)) as writer:
-        for rows in ranges(n, GROUP * max(1, ROWS // (GROUP * order))):
-            terms = torch.stack([_read(store, m, rows.start, rows.stop, n, width) for m in range(order)], dim=1)
-            for group in terms.split(GROUP):
-                inner += inner_products(group).numpy()
-            writer.append(terms.transpose(1, 2).numpy())
+    inner = np.zeros((2, order, store.width))
+    with ArrayWriter(path, "<f4", (store.num_nodes, store.width, order)) as writer, threads(store.num_nodes) as run:
+        for rows in ranges(store.num_nodes, GROUP * max(1, ROWS // (GROUP * order))):
+            terms = np.stack([store.read(m, rows.start, rows.stop) for m in range(order)], axis=1)
+            sums = np.empty((-(-len(terms) // GROUP), *inner.shape))
+
+            def add_up(group: slice, terms: np.ndarray = terms, sums: np.ndarray = sums) -> None:
+                sums[group.start // GROUP] = inner_products(torch.from_numpy(terms[group]))
+
+            run(add_up, ranges(len(terms), GROUP))
+            for part in sums:  # in order, as in memory
+                inner += part
+            writer.append(terms.transpose(0, 2, 1))
         return writer.finish() | {"inner": inner.tolist()}
 
 
-def _write(store: BinaryIO, block: np.ndarray) -> None:
-    for rows in ranges(len(block), ROWS):
-        store.write(np.ascontiguousarray(block[rows]).reshape(-1).view(np.uint8).data)
+@dataclass(frozen=True)
+class _Terms:
+    """Blocks [num_nodes, width] one after another in a file, which many threads may read and write."""
 
+    descriptor: int
+    num_nodes: int
+    width: int
 
-def _read(store: BinaryIO, term: int, first: int, last: int, n: int, width: int) -> Tensor:
-    store.seek(4 * width * (term * n + first))
-    out = torch.empty(last - first, width)
-    store.readinto(out.numpy().reshape(-1).view(np.uint8).data)  # type: ignore[attr-defined]
-    return out
+    def write(self, block: np.ndarray, term: int = 0, first: int = 0) -> None:
+        for rows in ranges(len(block), ROWS):
+            content = np.ascontiguousarray(block[rows]).reshape(-1).view(np.uint8).data
+            place = self._place(term, first + rows.start)
+            while content:
+                done = os.pwrite(self.descriptor, content, place)
+                content, place = content[done:], place + done
+
+    def read(self, term: int, first: int, last: int) -> np.ndarray:
+        out = np.empty((last - first, self.width), dtype=np.float32)
+        content, place = out.reshape(-1).view(np.uint8).data, self._place(term, first)
+        while content:
+            done = os.preadv(self.descriptor, [content], place)
+            content, place = content[done:], place + done
+        return out
+
+    def _place(self, term: int, row: int) -> int:
+        return 4 * self.width * (term * self.num_nodes + row)
 
 
 @contextmanager
