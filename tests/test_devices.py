@@ -130,20 +130,16 @@ def test_every_model_of_pyg_learns_on_another_device(model):
     train(task_of(model=model))
 
 
-@pytest.mark.parametrize("settings", [{"batch": 5}, {"optimizer": "sgd"}])
-def test_sparse_features_and_batches_of_rows_are_sent_there(settings, monkeypatch):
+@pytest.mark.parametrize(
+    ("model", "settings"), [("mlp", {"batch": 5}), ("mlp", {"optimizer": "sgd"}), ("sage", {}), ("gt", {})]
+)
+def test_sparse_features_and_the_rows_of_a_split_are_sent_there(model, settings, monkeypatch):
     monkeypatch.setattr(batches_module, "FEW_NODES", 0)
     data = copy.copy(GRAPH.data)
     data.x = torch.eye(24)
-    task = task_of("llpe-probes", graph=replace(GRAPH, data=data), **settings)
+    task = task_of("llpe-probes", model, graph=replace(GRAPH, data=data), **settings)
     assert task.data.x.layout == torch.sparse_csr
     train(task)
-
-
-@pytest.mark.parametrize("model", ["sage", "gt"])
-def test_a_layer_that_is_asked_for_some_rows_has_them_there(model, monkeypatch):
-    monkeypatch.setattr(batches_module, "FEW_NODES", 0)
-    train(task_of(model=model))
 
 
 def leave_behind(run):
@@ -192,8 +188,7 @@ def test_probe_features_are_computed_there_and_written_to_the_cpu(monkeypatch):
 
 def test_a_checkpoint_of_the_cpu_continues_on_another_device(tmp_path, monkeypatch):
     task = task_of(model="sage", epochs=4)
-    with pytest.raises(KeyboardInterrupt):
-        train_split(task, SPLIT, 0, checkpoint=tmp_path / "c.pt", on_epoch=stop_after(2))
+    train_split(task, SPLIT, 0, checkpoint=tmp_path / "c.pt", pause=2)
     saved = torch.load(tmp_path / "c.pt", weights_only=True)
     monkeypatch.setattr(torch, "load", lambda *_, **__: saved)  # in the mode, torch would load fake tensors
 
@@ -203,14 +198,6 @@ def test_a_checkpoint_of_the_cpu_continues_on_another_device(tmp_path, monkeypat
         assert all(tensor.device == DEVICE for tensor in run.best_state.values())
 
     train(task, resume)
-
-
-def stop_after(epochs):
-    def stop(progress):
-        if progress.epoch == epochs:
-            raise KeyboardInterrupt
-
-    return stop
 
 
 @pytest.mark.parametrize(
@@ -294,8 +281,7 @@ def test_a_gpu_learns_what_the_cpu_learns(encoding, model):
 @pytest.mark.parametrize("devices", [("cpu", "cuda"), ("cuda", "cpu"), ("cuda", "cuda")])
 def test_a_run_continues_on_another_device(devices, tmp_path):
     first, second = (task_of(model="sage", epochs=8, device=device) for device in devices)
-    with pytest.raises(KeyboardInterrupt):
-        train_split(first, SPLIT, 0, checkpoint=tmp_path / "c.pt", on_epoch=stop_after(4))
+    train_split(first, SPLIT, 0, checkpoint=tmp_path / "c.pt", pause=4)
     resumed = train_split(second, SPLIT, 0, checkpoint=tmp_path / "c.pt").traces["curves"]["loss"]
     np.testing.assert_allclose(resumed, train_split(first, SPLIT, 0).traces["curves"]["loss"], rtol=1e-2)
 

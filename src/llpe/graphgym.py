@@ -29,7 +29,7 @@ from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.register import register_config, register_node_encoder
 
 from llpe.checks import refusal
-from llpe.encodings import LLPE, InvariantLLPE, ProbeLLPE, make_encoding
+from llpe.encodings import ENCODINGS, FilteredEncoding, make_encoding
 
 if cfg is None:
     raise ImportError("`llpe.graphgym` must have GraphGym's own requirements: pip install 'llpe[graphgym]'.")
@@ -40,8 +40,9 @@ def add_llpe_options(config: Any) -> None:
     """The ``llpe`` section of a GraphGym config: a name, and its options; null is the option's default."""
     from yacs.config import CfgNode
 
-    known = {name for kind in (LLPE, ProbeLLPE, InvariantLLPE) for name in inspect.signature(kind).parameters}
-    config.llpe = CfgNode({"name": LLPE.name} | dict.fromkeys(sorted(known - {"l1", "l2"})))
+    filtered = [named for named in ENCODINGS.values() if issubclass(named.kind, FilteredEncoding)]
+    known = {option for named in filtered for option in inspect.signature(named.kind).parameters}
+    config.llpe = CfgNode({"name": filtered[0].kind.name} | dict.fromkeys(sorted(known - {"l1", "l2"})))
 
 
 if "llpe" not in cfg:  # GraphGym filled its config when it was imported, before this module could register
