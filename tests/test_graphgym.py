@@ -1,18 +1,13 @@
 """LLPE as a node encoder of real GraphGym models, from a config file."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch
 from torch_geometric.loader import DataLoader
 
 from llpe.cache import CacheWarning
@@ -55,14 +50,14 @@ optim:
 
 
 @pytest.fixture(autouse=True)
-def _fresh_config() -> Iterator[None]:
+def _fresh_config():
     """GraphGym's config is global: every test starts from its defaults, and leaves them behind."""
     set_cfg(cfg)
     yield
     set_cfg(cfg)
 
 
-def use_config(folder: Path, *options: object, task: str = "node", name: str = "llpe", norm: bool = True) -> None:
+def use_config(folder, *options, task="node", name="llpe", norm=True):
     """What GraphGym's main script does with a config file, and what its create_loader() learns from the data."""
     file = folder / "config.yaml"
     file.write_text(CONFIG.format(task=task, name=name, norm=str(norm).lower()))
@@ -70,7 +65,7 @@ def use_config(folder: Path, *options: object, task: str = "node", name: str = "
     cfg.share.dim_in, cfg.share.dim_out = 2, 3
 
 
-def labelled(name: str) -> Data:
+def labelled(name):
     data = tiny(name)
     generator = torch.Generator().manual_seed(len(name))
     data.x = torch.randn(data.num_nodes, 2, generator=generator)
@@ -79,16 +74,13 @@ def labelled(name: str) -> Data:
     return data
 
 
-# --- registration ----------------------------------------------------------------------------------------------------
-
-
-def test_the_encoder_is_registered_with_the_defaults_of_llpe() -> None:
+def test_the_encoder_is_registered_with_the_defaults_of_llpe():
     assert register.node_encoder_dict["LLPE"] is LLPENodeEncoder
     assert "llpe" in register.config_dict
     assert repr(LLPENodeEncoder(16).encoding) == repr(LLPE(8))
 
 
-def run_again(name: str) -> None:
+def run_again(name):
     """Runs the module's file as another module would."""
     spec = importlib.util.spec_from_file_location(name, llpe.graphgym.__file__)
     assert spec is not None
@@ -96,7 +88,7 @@ def run_again(name: str) -> None:
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-def test_importing_it_after_graphgym_adds_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_importing_it_after_graphgym_adds_its_options(monkeypatch):
     """GraphGym's main script imports custom modules and loads the config, without another set_cfg()."""
     for table in (register.config_dict, register.node_encoder_dict):
         for name in ("llpe", "LLPE"):
@@ -106,15 +98,13 @@ def test_importing_it_after_graphgym_adds_its_options(monkeypatch: pytest.Monkey
     assert cfg.llpe.name == "llpe"
 
 
-def test_without_yacs_the_import_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_yacs_the_import_says_what_to_install(monkeypatch):
     monkeypatch.setattr(sys.modules["torch_geometric.graphgym.config"], "cfg", None)  # as PyG does without yacs
     with pytest.raises(ImportError, match=r"`llpe\.graphgym` must have .*pip install 'llpe\[graphgym\]'"):
         run_again("llpe_graphgym_without_yacs")
 
 
-# --- in a model ------------------------------------------------------------------------------------------------------
-
-FORMS: dict[str, dict[str, Any]] = {
+FORMS = {
     "llpe": {"start": "heat"},
     "llpe-ends": {"k": 3, "scaling": "minmax"},
     "llpe-minmax": {},
@@ -122,13 +112,13 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-def command_line(options: dict[str, Any]) -> list[object]:
+def command_line(options):
     return [part for name, value in options.items() for part in (f"llpe.{name}", value)]
 
 
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "unprepared"])
-def test_a_model_from_a_config_trains(name: str, prepared: bool, tmp_path: Path) -> None:
+def test_a_model_from_a_config_trains(name, prepared, tmp_path):
     use_config(tmp_path, *command_line(FORMS[name]), name=name)
     torch.manual_seed(0)
     model = create_model()
@@ -153,7 +143,7 @@ def test_a_model_from_a_config_trains(name: str, prepared: bool, tmp_path: Path)
     assert not torch.equal(thetas[0], thetas[-1])
 
 
-def test_lightning_trains_a_graph_level_model(tmp_path: Path) -> None:
+def test_lightning_trains_a_graph_level_model(tmp_path):
     use_config(tmp_path, task="graph", name="llpe-probes")
     cfg.llpe.probes = 6
     torch.manual_seed(0)
@@ -183,7 +173,7 @@ def test_lightning_trains_a_graph_level_model(tmp_path: Path) -> None:
     assert "model.encoder.node_encoder.project.weight" in moved
 
 
-def test_prepared_and_unprepared_batches_give_what_the_graphs_give_apart(tmp_path: Path) -> None:
+def test_prepared_and_unprepared_batches_give_what_the_graphs_give_apart(tmp_path):
     use_config(tmp_path)
     model = create_model().eval()
     encoder = model.encoder.node_encoder
@@ -199,7 +189,7 @@ def test_prepared_and_unprepared_batches_give_what_the_graphs_give_apart(tmp_pat
 
 
 @pytest.mark.parametrize(("dim", "expand_x"), [(5, True), (10, False)])
-def test_the_encoder_puts_the_encoding_beside_the_features(dim: int, expand_x: bool, tmp_path: Path) -> None:
+def test_the_encoder_puts_the_encoding_beside_the_features(dim, expand_x, tmp_path):
     use_config(tmp_path, "llpe.dim", dim, "llpe.seed", 3)
     encoder = LLPENodeEncoder(12, expand_x=expand_x)
     data, twin = labelled("grid"), LLPE(dim, order=8, seed=3)
@@ -210,7 +200,7 @@ def test_the_encoder_puts_the_encoding_beside_the_features(dim: int, expand_x: b
     torch.testing.assert_close(encoder(data).x, expected)
 
 
-def test_the_parameters_are_there_before_the_first_batch(tmp_path: Path) -> None:
+def test_the_parameters_are_there_before_the_first_batch(tmp_path):
     """GraphGym counts them, and Lightning may copy or load them, before any data is seen."""
     use_config(tmp_path)
     model = create_model()
@@ -223,7 +213,7 @@ def test_the_parameters_are_there_before_the_first_batch(tmp_path: Path) -> None
     assert torch.equal(model.eval()(batch.clone())[0], other.eval()(batch.clone())[0])
 
 
-def test_a_dumped_config_can_be_loaded_again(tmp_path: Path) -> None:
+def test_a_dumped_config_can_be_loaded_again(tmp_path):
     use_config(tmp_path, "llpe.probes", 3, "out_dir", str(tmp_path), name="llpe-probes")
     before = cfg.llpe.clone()
     dump_cfg(cfg)
@@ -233,10 +223,7 @@ def test_a_dumped_config_can_be_loaded_again(tmp_path: Path) -> None:
     assert cfg.llpe == before
 
 
-# --- refusals --------------------------------------------------------------------------------------------------------
-
-
-def test_features_of_another_width_are_refused_in_words(tmp_path: Path) -> None:
+def test_features_of_another_width_are_refused_in_words(tmp_path):
     use_config(tmp_path)
     data = labelled("grid")
     data.x = torch.ones(12, 7)
@@ -255,7 +242,7 @@ def test_features_of_another_width_are_refused_in_words(tmp_path: Path) -> None:
         ({"probes": 4}, "got probes. `probes` is an option of llpe-probes"),
     ],
 )
-def test_bad_options_are_refused_as_llpe_does(options: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_bad_options_are_refused_as_llpe_does(options, message, tmp_path):
     use_config(tmp_path, *command_line(options))
     with pytest.raises(ValueError, match=message):
         create_model()

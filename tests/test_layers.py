@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import llpe
+from llpe.encodings import ENCODINGS
 
 ROOT = Path(llpe.__file__).parent
 LAYERS = """
@@ -71,3 +72,12 @@ def test_every_public_name_is_found_and_no_other():
     assert set(llpe.__all__) < set(dir(llpe))
     with pytest.raises(AttributeError, match="module 'llpe' has no attribute 'LPE'"):
         _ = llpe.LPE
+
+
+def test_nobody_outside_knows_an_encoding_by_its_name():
+    """But for the default and for none; advice in an error may name one inside a sentence."""
+    names = set(ENCODINGS) - {"llpe", "none"}
+    for path in sorted(ROOT.rglob("*.py")):
+        if path.relative_to(ROOT).parts[0] not in ("encodings", "paper"):
+            known = {node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)}
+            assert not names & known, path.relative_to(ROOT)

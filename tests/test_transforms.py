@@ -1,24 +1,19 @@
 """The PyG face: the same results as PyG's own transforms, but deterministic, and a repr that hides nothing."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import torch_geometric.transforms as pyg
-from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.loader import DataLoader
-from torch_geometric.transforms import BaseTransform, Compose
+from torch_geometric.transforms import Compose
 
 from llpe.cache import Cache
 from llpe.encodings import ENCODINGS, LLPE, make_encoding
@@ -32,7 +27,7 @@ PARTS = torch.tensor([[0, 1, 0, 4, 1, 4, 2, 3, 3, 5], [1, 0, 4, 0, 4, 1, 3, 2, 5
 TRIANGLES = torch.tensor([[0, 1, 0, 4, 1, 4, 2, 3, 3, 5, 2, 5], [1, 0, 4, 0, 4, 1, 3, 2, 5, 3, 5, 2]])
 
 
-def connected(n: int = 180, *, seed: int = 0) -> Data:
+def connected(n=180, *, seed=0):
     """A ring with random chords: connected, and with simple eigenvalues at the low end."""
     rng = np.random.default_rng(seed)
     edges = {(i, (i + 1) % n) for i in range(n)} | {tuple(rng.choice(n, 2, replace=False)) for _ in range(n // 6)}
@@ -40,11 +35,8 @@ def connected(n: int = 180, *, seed: int = 0) -> Data:
     return Data(edge_index=torch.tensor(sorted(both)).t().contiguous(), num_nodes=n)
 
 
-# --- Prepare ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_prepare_does_what_the_encoding_does(name: str) -> None:
+def test_prepare_does_what_the_encoding_does(name):
     encoding = make_encoding(name, dim=4)
     data = tiny("grid")
     data.x = torch.randn(12, 3)
@@ -67,7 +59,7 @@ def test_prepare_does_what_the_encoding_does(name: str) -> None:
     ],
     ids=["prepare", "eigenvectors", "graphgps"],
 )
-def test_transforms_pass_their_cache_on(make: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transforms_pass_their_cache_on(make, tmp_path, monkeypatch):
     monkeypatch.setenv("LLPE_CACHE", str(tmp_path / "default"))
     make(cache=False)(connected())
     make()(tiny("ring"))  # computed sooner than read
@@ -81,15 +73,15 @@ def test_transforms_pass_their_cache_on(make: Callable, tmp_path: Path, monkeypa
 class TinyGraphs(InMemoryDataset):
     """A few tiny graphs, as a user's own data set keeps them."""
 
-    def __init__(self, root: Path, pre_transform: Callable | None = None, transform: Callable | None = None) -> None:
+    def __init__(self, root, pre_transform=None, transform=None):
         super().__init__(str(root), transform, pre_transform, log=False)
         self.load(self.processed_paths[0])
 
     @property
-    def processed_file_names(self) -> str:
+    def processed_file_names(self):
         return "data.pt"
 
-    def process(self) -> None:
+    def process(self):
         graphs = [tiny(name) for name in ("path", "ring", "two-triangles")]
         if self.pre_transform is not None:
             graphs = [self.pre_transform(graph) for graph in graphs]
@@ -97,7 +89,7 @@ class TinyGraphs(InMemoryDataset):
 
 
 @pytest.mark.parametrize("role", ["pre_transform", "transform"])
-def test_prepare_works_as_transform_and_pre_transform_of_a_dataset(role: str, tmp_path: Path) -> None:
+def test_prepare_works_as_transform_and_pre_transform_of_a_dataset(role, tmp_path):
     encoding = LLPE(6, order=8)
     transform = Compose([Prepare(encoding, cache=False), pyg.AddSelfLoops()])
     dataset = TinyGraphs(tmp_path, **{role: transform})
@@ -107,7 +99,7 @@ def test_prepare_works_as_transform_and_pre_transform_of_a_dataset(role: str, tm
     torch.testing.assert_close(encoding(batch), apart)
 
 
-def test_pyg_notices_a_changed_argument_of_prepare(tmp_path: Path) -> None:
+def test_pyg_notices_a_changed_argument_of_prepare(tmp_path):
     TinyGraphs(tmp_path, Prepare(LLPE(6, order=8), cache=False))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -116,7 +108,7 @@ def test_pyg_notices_a_changed_argument_of_prepare(tmp_path: Path) -> None:
         TinyGraphs(tmp_path, Prepare(LLPE(6, order=9), cache=False))
 
 
-def test_the_repr_of_prepare_shows_every_argument(tmp_path: Path) -> None:
+def test_the_repr_of_prepare_shows_every_argument(tmp_path):
     encoding = LLPE(4)
     assert repr(Prepare(encoding)) == f"Prepare(encoding={encoding!r}, cache=True)"
     cache = Cache(tmp_path, limit=5)
@@ -135,12 +127,12 @@ def test_the_repr_of_prepare_shows_every_argument(tmp_path: Path) -> None:
         "AddGraphGPSStatistics(k=None, steps=5, seed=1, cache=False)",
     ],
 )
-def test_the_repr_shows_every_argument(text: str) -> None:
+def test_the_repr_shows_every_argument(text):
     transform = eval(text)
     assert repr(transform) == str(transform) == text
 
 
-def test_arguments_and_defaults_are_those_of_pyg() -> None:
+def test_arguments_and_defaults_are_those_of_pyg():
     for ours, theirs in (
         (AddLaplacianEigenvectorPE, pyg.AddLaplacianEigenvectorPE),
         (AddRandomWalkPE, pyg.AddRandomWalkPE),
@@ -151,16 +143,14 @@ def test_arguments_and_defaults_are_those_of_pyg() -> None:
         assert all(known[name].default == parameter.default for name, parameter in wanted)
 
 
-# --- what PyG promises of its two transforms -------------------------------------------------------------------------
-
-BOTH: list[tuple[type[BaseTransform], str, str]] = [
+BOTH = [
     (AddLaplacianEigenvectorPE, "k", "laplacian_eigenvector_pe"),
     (AddRandomWalkPE, "walk_length", "random_walk_pe"),
 ]
 
 
 @pytest.mark.parametrize(("transform", "argument", "attribute"), BOTH)
-def test_the_columns_go_where_pyg_puts_them(transform: type[BaseTransform], argument: str, attribute: str) -> None:
+def test_the_columns_go_where_pyg_puts_them(transform, argument, attribute):
     data = Data(x=torch.randn(6, 4), edge_index=PARTS.clone(), edge_weight=torch.full((10,), 2.0))
     before = data.clone()
     make = partial(transform, **{argument: 3})
@@ -181,7 +171,7 @@ def test_the_columns_go_where_pyg_puts_them(transform: type[BaseTransform], argu
 
 
 @pytest.mark.parametrize("is_undirected", [True, False])
-def test_the_first_eigenvector_tells_two_clusters_apart(is_undirected: bool) -> None:
+def test_the_first_eigenvector_tells_two_clusters_apart(is_undirected):
     data = Data(edge_index=TRIANGLES, num_nodes=6)
     pe = AddLaplacianEigenvectorPE(k=1, is_undirected=is_undirected)(data).laplacian_eigenvector_pe
     one, other = pe[[0, 1, 4]], pe[[2, 3, 5]]
@@ -191,7 +181,7 @@ def test_the_first_eigenvector_tells_two_clusters_apart(is_undirected: bool) -> 
     assert one.abs().min() > 0.4
 
 
-def test_returns_on_a_triangle_a_path_and_self_loops_are_known_exactly() -> None:
+def test_returns_on_a_triangle_a_path_and_self_loops_are_known_exactly():
     out = AddRandomWalkPE(walk_length=3)(Data(edge_index=PARTS, num_nodes=6)).random_walk_pe
     triangle, end, middle = [0.0, 0.5, 0.25], [0.0, 0.5, 0.0], [0.0, 1.0, 0.0]
     assert out.tolist() == [triangle, triangle, end, middle, triangle, end]
@@ -200,7 +190,7 @@ def test_returns_on_a_triangle_a_path_and_self_loops_are_known_exactly() -> None
 
 
 @pytest.mark.parametrize("is_undirected", [True, False])
-def test_eigenvectors_agree_with_pyg_up_to_sign(is_undirected: bool) -> None:
+def test_eigenvectors_agree_with_pyg_up_to_sign(is_undirected):
     data, k = connected(), 8
     values = np.linalg.eigvalsh(laplacian(Graph.from_data(data)).toarray())
     assert np.diff(values[: k + 2]).min() > 1e-3  # so that each eigenvector is determined up to sign
@@ -212,7 +202,7 @@ def test_eigenvectors_agree_with_pyg_up_to_sign(is_undirected: bool) -> None:
     torch.testing.assert_close(ours.norm(dim=0), torch.ones(k))
 
 
-def test_returns_agree_with_pyg_on_a_directed_graph_with_self_loops() -> None:
+def test_returns_agree_with_pyg_on_a_directed_graph_with_self_loops():
     generator = torch.Generator().manual_seed(0)
     edges = torch.randint(50, (2, 300), generator=generator).unique(dim=1)
     assert (edges[0] == edges[1]).any()
@@ -223,7 +213,7 @@ def test_returns_agree_with_pyg_on_a_directed_graph_with_self_loops() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::llpe.GraphWarning")
-def test_the_graph_of_pygs_issue_10098_has_probabilities_and_eigenvectors() -> None:
+def test_the_graph_of_pygs_issue_10098_has_probabilities_and_eigenvectors():
     """Weights below 1 and parallel edges: there PyG 2.8.1 has 22252 for a probability."""
     torch.manual_seed(42)
     edges, weight = torch.randint(0, 100, (2, 1000)), torch.rand(1000)
@@ -239,10 +229,7 @@ def test_the_graph_of_pygs_issue_10098_has_probabilities_and_eigenvectors() -> N
     torch.testing.assert_close(product, vectors * (vectors * product).sum(dim=0), rtol=0, atol=1e-6)
 
 
-# --- beyond PyG ------------------------------------------------------------------------------------------------------
-
-
-def test_eigenvectors_are_the_same_in_every_process_and_leave_the_generator_alone() -> None:
+def test_eigenvectors_are_the_same_in_every_process_and_leave_the_generator_alone():
     """PyG's issue 7499: a graph above its dense limit, one solved densely here, and one that is iterated."""
     code = """
 import sys, hashlib, torch
@@ -273,7 +260,7 @@ assert torch.equal(torch.get_rng_state(), before)
     assert len(one.split()) == 3
 
 
-def test_the_seed_chooses_the_signs_and_the_solver_arguments_of_pyg_change_nothing() -> None:
+def test_the_seed_chooses_the_signs_and_the_solver_arguments_of_pyg_change_nothing():
     data = connected()
     one, other = (AddLaplacianEigenvectorPE(6, seed=seed)(data).laplacian_eigenvector_pe for seed in (0, 1))
     torch.testing.assert_close(one.abs(), other.abs(), rtol=0, atol=1e-5)
@@ -284,7 +271,7 @@ def test_the_seed_chooses_the_signs_and_the_solver_arguments_of_pyg_change_nothi
 
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.filterwarnings("ignore::llpe.graph.GraphWarning")
-def test_more_eigenvectors_than_nodes_are_zero_columns(name: str) -> None:
+def test_more_eigenvectors_than_nodes_are_zero_columns(name):
     data = tiny(name)
     n, k = data.num_nodes, data.num_nodes + 3
     pe = AddLaplacianEigenvectorPE(k)(data).laplacian_eigenvector_pe
@@ -295,7 +282,7 @@ def test_more_eigenvectors_than_nodes_are_zero_columns(name: str) -> None:
     assert torch.equal(full, pe[:, :n])
 
 
-def test_a_directed_graph_is_seen_as_undirected_and_said() -> None:
+def test_a_directed_graph_is_seen_as_undirected_and_said():
     directed = tiny("directed")
     both = pyg.ToUndirected()(tiny("directed"))
     with pytest.warns(GraphWarning, match="one-way edges undirected"):
@@ -303,10 +290,7 @@ def test_a_directed_graph_is_seen_as_undirected_and_said() -> None:
     assert torch.equal(out, AddLaplacianEigenvectorPE(2)(both).laplacian_eigenvector_pe)
 
 
-# --- GraphGPS --------------------------------------------------------------------------------------------------------
-
-
-def test_graphgps_attributes_have_its_names_shapes_and_meaning() -> None:
+def test_graphgps_attributes_have_its_names_shapes_and_meaning():
     data = tiny("grid")
     out = AddGraphGPSStatistics(k=5, steps=4)(data)
     assert set(out.keys()) - set(data.keys()) == {"EigVals", "EigVecs", "pestat_RWSE"}
@@ -322,7 +306,7 @@ def test_graphgps_attributes_have_its_names_shapes_and_meaning() -> None:
     assert torch.equal(out.pestat_RWSE, AddRandomWalkPE(4)(data).random_walk_pe)
 
 
-def test_graphgps_statistics_are_nan_where_a_graph_is_too_small_and_stand_in_a_batch() -> None:
+def test_graphgps_statistics_are_nan_where_a_graph_is_too_small_and_stand_in_a_batch():
     graphs = [AddGraphGPSStatistics(k=7)(tiny(name)) for name in ("path", "ring")]
     assert set(graphs[0].keys()) == {"edge_index", "num_nodes", "EigVals", "EigVecs"}
     only_walks = AddGraphGPSStatistics(steps=2)(tiny("path"))
@@ -334,15 +318,12 @@ def test_graphgps_statistics_are_nan_where_a_graph_is_too_small_and_stand_in_a_b
     assert torch.equal(batch.EigVecs[5:], graphs[1].EigVecs)
 
 
-# --- refusals --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("wrong", [torch.nn.Linear(2, 2), "llpe", LLPE])
-def test_prepare_refuses_what_is_no_encoding(wrong: object) -> None:
+def test_prepare_refuses_what_is_no_encoding(wrong):
     with pytest.raises(
         ValueError, match=r"`encoding` must be an llpe encoding, got \w+\. Build one with make_encoding"
     ):
-        Prepare(wrong)  # type: ignore[arg-type]
+        Prepare(wrong)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +339,7 @@ def test_prepare_refuses_what_is_no_encoding(wrong: object) -> None:
         (lambda: AddLaplacianEigenvectorPE(k=2, sigma=0, dim=3), "must be k, attr_name, .* cache, got dim, sigma"),
     ],
 )
-def test_bad_arguments_are_refused(call: Callable, message: str) -> None:
+def test_bad_arguments_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -382,9 +363,7 @@ def test_bad_arguments_are_refused(call: Callable, message: str) -> None:
         ("x", torch.full((5, 1), torch.nan), "must be finite, got 5 NaN"),
     ],
 )
-def test_every_transform_refuses_bad_data(
-    transform: BaseTransform, attribute: str, value: Tensor, message: str
-) -> None:
+def test_every_transform_refuses_bad_data(transform, attribute, value, message):
     data = tiny("path")
     data[attribute] = value
     with pytest.raises(ValueError, match=message):
