@@ -1,22 +1,16 @@
 """Results on disk: found again, keyed by everything, whole or replaced, computed once, within the limit."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 import scipy.sparse as sp
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch_geometric.data import Data
 
 from llpe import Graph, tiny
 from llpe import cache as cache_module
@@ -31,22 +25,22 @@ LARGE = Graph(sp.csr_array((SMALL + 1, SMALL + 1)))
 class Compute:
     """Returns a result and counts how often it was asked to."""
 
-    def __init__(self, *shape: int, fill: float = 1.0) -> None:
+    def __init__(self, *shape, fill=1.0):
         self.result = Result({"a": torch.full(shape or (100,), fill)}, {"fact": 1})
         self.calls = 0
 
-    def __call__(self) -> Result:
+    def __call__(self):
         self.calls += 1
         return self.result
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Cache:
+def cache(tmp_path):
     return Cache(tmp_path / "cache")
 
 
 @pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache(tmp_path, monkeypatch):
     """An empty default cache that keeps the results of small graphs too."""
     monkeypatch.setenv("LLPE_CACHE", str(tmp_path / "own"))
     monkeypatch.setattr(cache_module, "SMALL", 0)
@@ -54,33 +48,33 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def entry_size(tmp_path: Path) -> int:
+def entry_size(tmp_path):
     """Bytes of one entry of ``Compute()``."""
     trial = Cache(tmp_path / "trial")
     trial.fetch("kind", {"name": "a"}, Compute())
     return files(trial.folder)[0].stat().st_size
 
 
-def files(folder: Path) -> list[Path]:
+def files(folder):
     return sorted(folder.glob("*.safetensors"))
 
 
-def names(cache: Cache) -> list[str]:
+def names(cache):
     return [key["name"] for _, key, _ in cache.entries()]
 
 
-def no_compute() -> Result:
+def no_compute():
     raise AssertionError("must not compute")
 
 
-def raising(error: BaseException) -> Callable[..., Any]:
-    def fail(*_: Any, **__: Any) -> Any:
+def raising(error):
+    def fail(*_, **__):
         raise error
 
     return fail
 
 
-def fetch_aged(cache: Cache, name: str, age: int) -> None:
+def fetch_aged(cache, name, age):
     """Adds an entry that was last used ``age`` seconds ago."""
     before = set(files(cache.folder))
     cache.fetch("kind", {"name": name}, Compute())
@@ -88,10 +82,7 @@ def fetch_aged(cache: Cache, name: str, age: int) -> None:
     os.utime(path, (path.stat().st_atime, path.stat().st_mtime - age))
 
 
-# --- found again -----------------------------------------------------------------------------------------------------
-
-
-def test_a_second_fetch_does_not_compute_and_its_tensors_are_its_own(cache: Cache) -> None:
+def test_a_second_fetch_does_not_compute_and_its_tensors_are_its_own(cache):
     compute = Compute()
     first = cache.fetch("kind", {"a": 1, "b": 2}, compute)
     first.tensors["a"].zero_()
@@ -102,7 +93,7 @@ def test_a_second_fetch_does_not_compute_and_its_tensors_are_its_own(cache: Cach
     assert compute.calls == 1
 
 
-def test_tensors_of_every_kind_come_back_as_they_were(cache: Cache) -> None:
+def test_tensors_of_every_kind_come_back_as_they_were(cache):
     tensors = {
         "float64": torch.randn(3, 4, dtype=torch.float64),
         "float16": torch.randn(5).half(),
@@ -135,22 +126,19 @@ def test_tensors_of_every_kind_come_back_as_they_were(cache: Cache) -> None:
         ("kind", {"k": 1, "l": None, "m": None}),
     ],
 )
-def test_any_changed_key_computes(cache: Cache, kind: str, key: dict) -> None:
+def test_any_changed_key_computes(cache, kind, key):
     cache.fetch("kind", {"k": 1, "l": None}, Compute())
     assert cache.fetch(kind, key, Compute(fill=2.0)).tensors["a"][0] == 2
     assert len(files(cache.folder)) == 2
 
 
-def test_another_format_computes(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_format_computes(cache, monkeypatch):
     cache.fetch("kind", {}, Compute())
     monkeypatch.setattr(cache_module, "FORMAT", cache_module.FORMAT + 1)
     assert cache.fetch("kind", {}, Compute(fill=2.0)).tensors["a"][0] == 2
 
 
-# --- where, and whether ----------------------------------------------------------------------------------------------
-
-
-def test_the_environment_sets_folder_and_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_sets_folder_and_limit(tmp_path, monkeypatch):
     monkeypatch.delenv("LLPE_CACHE")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -167,15 +155,13 @@ def test_the_environment_sets_folder_and_limit(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("text", ["ten", "nan", "inf", "-1", ""])
-def test_a_limit_that_is_no_number_of_gigabytes_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_that_is_no_number_of_gigabytes_is_refused(text, monkeypatch):
     monkeypatch.setenv("LLPE_CACHE_GB", text)
     with pytest.raises(ValueError, match=rf"`LLPE_CACHE_GB` must be a number of gigabytes, .*got '{text}'"):
         fetch("kind", LARGE, {}, no_compute)
 
 
-def test_without_a_home_the_environment_is_enough_and_nothing_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_home_the_environment_is_enough_and_nothing_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr("os.path.expanduser", lambda path: path)  # neither HOME nor an entry in passwd
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("LLPE_CACHE", str(tmp_path))
@@ -185,7 +171,7 @@ def test_without_a_home_the_environment_is_enough_and_nothing_is_an_error(
         assert fetch("kind", LARGE, {}, Compute()).tensors["a"].sum() == 100
 
 
-def test_the_argument_chooses_the_cache(own_cache: Path, cache: Cache) -> None:
+def test_the_argument_chooses_the_cache(own_cache, cache):
     compute = Compute()
     for _ in range(2):
         fetch("kind", LARGE, {}, compute, cache=False)
@@ -193,12 +179,12 @@ def test_the_argument_chooses_the_cache(own_cache: Path, cache: Cache) -> None:
     assert (compute.calls, len(files(cache.folder)), own_cache.exists()) == (2, 1, False)
     for wrong in ("folder", None, 1):
         with pytest.raises(ValueError, match=r"`cache` must be True, False or an llpe\.Cache, got .*Pass Cache\(folde"):
-            fetch("kind", LARGE, {}, no_compute, cache=wrong)  # type: ignore[arg-type]
+            fetch("kind", LARGE, {}, no_compute, cache=wrong)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
-def test_an_entry_may_be_read_by_whom_the_umask_lets(cache: Cache, umask: int, mode: int) -> None:
+def test_an_entry_may_be_read_by_whom_the_umask_lets(cache, umask, mode):
     before = os.umask(umask)
     try:
         cache.fetch("kind", {}, Compute())
@@ -207,7 +193,7 @@ def test_an_entry_may_be_read_by_whom_the_umask_lets(cache: Cache, umask: int, m
     assert files(cache.folder)[0].stat().st_mode & 0o777 == mode
 
 
-def test_many_entries_share_few_lock_files(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_entries_share_few_lock_files(cache, monkeypatch):
     monkeypatch.setattr(cache_module, "LOCKS", 2)
     for number in range(20):
         cache.fetch("kind", {"n": number}, lambda n=number: cache.fetch("inner", {"n": n}, Compute()))
@@ -216,7 +202,7 @@ def test_many_entries_share_few_lock_files(cache: Cache, monkeypatch: pytest.Mon
     assert {path.name for path in (cache.folder / "locks").glob("*-*")} == locks
 
 
-def test_nothing_of_a_small_graph_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_of_a_small_graph_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("LLPE_CACHE", str(tmp_path / "cache"))
     compute = Compute()
     for given in (True, Cache(tmp_path / "cache")):
@@ -226,13 +212,10 @@ def test_nothing_of_a_small_graph_is_kept(tmp_path: Path, monkeypatch: pytest.Mo
     assert (compute.calls, (tmp_path / "cache").exists()) == (2, False)
 
 
-# --- damage ----------------------------------------------------------------------------------------------------------
-
-
-def flip(after: bytes, offset: int) -> Callable[[Path], None]:
+def flip(after, offset):
     """Changes one bit of the file, ``offset`` bytes behind the first place of ``after``."""
 
-    def damage(path: Path) -> None:
+    def damage(path):
         content = bytearray(path.read_bytes())
         content[content.index(after) + offset if after else offset] ^= 1
         path.write_bytes(content)
@@ -240,18 +223,18 @@ def flip(after: bytes, offset: int) -> Callable[[Path], None]:
     return damage
 
 
-def half_a_header(path: Path) -> None:
+def half_a_header(path):
     with safe_open(path, framework="pt") as file:
         save_file({"a": torch.ones(100)}, path, metadata={"key": file.metadata()["key"]})
 
 
-def another_key(path: Path) -> None:
+def another_key(path):
     other = Cache(path.parent / "other")
     other.fetch("kind", {"n": 2}, Compute(fill=5.0))
     path.write_bytes(files(other.folder)[0].read_bytes())
 
 
-DAMAGE: dict[str, Callable[[Path], object]] = {
+DAMAGE = {
     "truncated": lambda path: path.write_bytes(path.read_bytes()[:-7]),
     "tensor": flip(b"", -50),
     "checksum": flip(b"checksum", 15),
@@ -265,7 +248,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_entry_is_replaced_and_said_once(cache: Cache, damage: Callable[[Path], object]) -> None:
+def test_a_damaged_entry_is_replaced_and_said_once(cache, damage):
     compute = Compute()
     cache.fetch("kind", {"n": 1}, compute)
     damage(files(cache.folder)[0])
@@ -275,10 +258,7 @@ def test_a_damaged_entry_is_replaced_and_said_once(cache: Cache, damage: Callabl
     assert cache.fetch("kind", {"n": 1}, no_compute).tensors["a"].sum() == 100
 
 
-# --- trouble with the folder -----------------------------------------------------------------------------------------
-
-
-def test_an_unwritable_folder_still_gives_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_folder_still_gives_the_result(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("LLPE_CACHE", str(tmp_path / "file" / "cache"))
     compute = Compute()
@@ -299,9 +279,7 @@ DENIED = PermissionError(errno.EACCES, "Permission denied")
         ("os.replace", DENIED),
     ],
 )
-def test_a_failed_write_leaves_nothing_behind(
-    cache: Cache, where: str, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_nothing_behind(cache, where, error, monkeypatch):
     compute = Compute()
     with monkeypatch.context() as patch:
         patch.setattr(where, raising(error))
@@ -312,30 +290,27 @@ def test_a_failed_write_leaves_nothing_behind(
     assert (compute.calls, len(files(cache.folder))) == (2, 1)
 
 
-def test_an_interrupted_write_leaves_nothing_behind(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_write_leaves_nothing_behind(cache, monkeypatch):
     monkeypatch.setattr(cache_module, "save_file", raising(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         cache.fetch("kind", {}, Compute())
     assert [path.name for path in cache.folder.iterdir()] == ["locks"]
 
 
-def test_entries_of_a_folder_that_others_own_are_used(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_of_a_folder_that_others_own_are_used(cache, monkeypatch):
     cache.fetch("kind", {}, Compute())
     monkeypatch.setattr(os, "utime", raising(DENIED))
     assert cache.fetch("kind", {}, no_compute).tensors["a"].sum() == 100
 
 
-def test_a_failed_computation_does_not_keep_the_lock(cache: Cache) -> None:
+def test_a_failed_computation_does_not_keep_the_lock(cache):
     with pytest.raises(RuntimeError, match="no convergence") as kept:  # its traceback keeps every local alive
         cache.fetch("kind", {}, raising(RuntimeError("no convergence")))
     assert kept.value.__traceback__ is not None
     assert cache.fetch("kind", {}, Compute()).tensors["a"].sum() == 100
 
 
-# --- the limit, and the list of entries ------------------------------------------------------------------------------
-
-
-def test_the_least_recently_used_entry_leaves_first(cache: Cache, entry_size: int) -> None:
+def test_the_least_recently_used_entry_leaves_first(cache, entry_size):
     cache.limit = 3 * entry_size
     for name, age in (("a", 300), ("b", 200), ("c", 100)):
         fetch_aged(cache, name, age)
@@ -347,9 +322,7 @@ def test_the_least_recently_used_entry_leaves_first(cache: Cache, entry_size: in
     assert set(names(cache)) == {"a", "d", "e"}
 
 
-def test_there_is_never_more_than_the_limit_and_the_folder_is_seldom_read(
-    cache: Cache, entry_size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_there_is_never_more_than_the_limit_and_the_folder_is_seldom_read(cache, entry_size, monkeypatch):
     reads = []
     evict = Cache._evict
     monkeypatch.setattr(Cache, "_evict", lambda self, keep: reads.append(keep) or evict(self, keep))
@@ -363,7 +336,7 @@ def test_there_is_never_more_than_the_limit_and_the_folder_is_seldom_read(
 
 
 @pytest.mark.parametrize("content", [None, "", "many", '{"bytes": 0}'])
-def test_a_lost_or_wrong_sum_of_bytes_is_corrected(cache: Cache, entry_size: int, content: str | None) -> None:
+def test_a_lost_or_wrong_sum_of_bytes_is_corrected(cache, entry_size, content):
     cache.limit = 3 * entry_size
     for name in ("a", "b"):
         cache.fetch("kind", {"name": name}, Compute())
@@ -376,7 +349,7 @@ def test_a_lost_or_wrong_sum_of_bytes_is_corrected(cache: Cache, entry_size: int
 
 
 @pytest.mark.parametrize("share", [1, 2], ids=["with-its-header", "by-far"])
-def test_a_result_above_the_limit_is_not_kept_and_says_so(cache: Cache, entry_size: int, share: int) -> None:
+def test_a_result_above_the_limit_is_not_kept_and_says_so(cache, entry_size, share):
     cache.limit = entry_size
     cache.fetch("kind", {"name": "a"}, Compute())
     large = Compute(share * entry_size // 4)  # floats of 4 bytes
@@ -388,9 +361,7 @@ def test_a_result_above_the_limit_is_not_kept_and_says_so(cache: Cache, entry_si
     assert not list(cache.folder.glob("*.partial"))
 
 
-def test_an_entry_that_cannot_be_deleted_does_not_lose_the_result(
-    cache: Cache, entry_size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_entry_that_cannot_be_deleted_does_not_lose_the_result(cache, entry_size, monkeypatch):
     cache.limit = entry_size
     cache.fetch("kind", {"name": "a"}, Compute())
     monkeypatch.setattr(Cache, "_evict", raising(DENIED))
@@ -398,7 +369,7 @@ def test_an_entry_that_cannot_be_deleted_does_not_lose_the_result(
         assert cache.fetch("kind", {"name": "b"}, Compute()).tensors["a"].sum() == 100
 
 
-def test_entries_are_listed_and_cleared(cache: Cache) -> None:
+def test_entries_are_listed_and_cleared(cache):
     assert (cache.entries(), cache.clear()) == ([], 0)
     fetch_aged(cache, "a", 200)
     fetch_aged(cache, "b", 100)
@@ -413,17 +384,15 @@ def test_entries_are_listed_and_cleared(cache: Cache) -> None:
     assert cache.fetch("kind", {"name": "a"}, Compute(fill=2.0)).tensors["a"][0] == 2
 
 
-# --- prepare ---------------------------------------------------------------------------------------------------------
-
 CHANGES = {"k": 4, "order": 9, "steps": 6, "seed": 1, "directions": 2, "probes": 2}
 
 
-def fixed_part(after: Data) -> dict[str, bytes]:
+def fixed_part(after):
     return {name: after[name].numpy().tobytes() for name in after.keys() if name not in tiny("grid")}  # noqa: SIM118
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_prepare_from_the_cache_gives_the_computed_bytes(name: str, own_cache: Path) -> None:
+def test_prepare_from_the_cache_gives_the_computed_bytes(name, own_cache):
     encoding = make_encoding(name, dim=4)
     without = fixed_part(encoding.prepare(tiny("grid"), cache=False))
     assert not own_cache.exists()
@@ -433,7 +402,7 @@ def test_prepare_from_the_cache_gives_the_computed_bytes(name: str, own_cache: P
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_a_changed_argument_or_graph_is_another_entry(name: str, own_cache: Path) -> None:
+def test_a_changed_argument_or_graph_is_another_entry(name, own_cache):
     encoding, data = make_encoding(name, dim=4), tiny("grid")
     fixed = encoding.fixed_arguments()
     encoding.prepare(data)
@@ -452,7 +421,7 @@ def test_a_changed_argument_or_graph_is_another_entry(name: str, own_cache: Path
     assert (set(files(own_cache)) > before) == bool(fixed)
 
 
-def test_what_the_fixed_part_does_not_see_is_the_same_entry(own_cache: Path) -> None:
+def test_what_the_fixed_part_does_not_see_is_the_same_entry(own_cache):
     data = tiny("grid")
     LLPE(4, order=8, directions=2).prepare(data)
     before = set(files(own_cache))
@@ -461,10 +430,7 @@ def test_what_the_fixed_part_does_not_see_is_the_same_entry(own_cache: Path) -> 
     assert set(files(own_cache)) == before
 
 
-# --- other processes -------------------------------------------------------------------------------------------------
-
-
-def python(*arguments: object, **environment: str) -> dict:
+def python(*arguments, **environment):
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
         env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
@@ -526,7 +492,7 @@ print(json.dumps({"off": off, "on": on, "needless": needless}))
 """
 
 
-def test_a_second_process_does_no_spectral_work_and_gets_identical_bytes(tmp_path: Path) -> None:
+def test_a_second_process_does_no_spectral_work_and_gets_identical_bytes(tmp_path):
     environment = {"PYTHONWARNINGS": "ignore", "LLPE_CACHE": str(tmp_path)}
     first = python("-c", PREPARE, "first", **environment, PYTHONHASHSEED="0")
     second = python("-c", PREPARE, "second", **environment, PYTHONHASHSEED="1")
@@ -586,7 +552,7 @@ if __name__ == "__main__":
 """
 
 
-def test_processes_at_once_compute_once_and_survive_each_others_evictions(tmp_path: Path) -> None:
+def test_processes_at_once_compute_once_and_survive_each_others_evictions(tmp_path):
     (tmp_path / "script.py").write_text(AT_ONCE)
     answers = python("-W", "error::UserWarning", tmp_path / "script.py", tmp_path)
     computed = (tmp_path / "log").read_text().split()
