@@ -1,8 +1,8 @@
 """Every encoding with every backbone on a GPU that is not there; and on one that is, where there is one.
 
 Torch's fake tensors have a shape, a dtype and a device, but no numbers. An operation on two devices is refused as a
-real one would be. A torch without CUDA cannot index a fake ``cuda`` tensor nor take its gradient; there the device is
-``lazy``, which every build knows and no line of the package names.
+real one would be. Without a GPU, torch can neither index a fake ``cuda`` tensor nor take its gradient; there the device
+is ``lazy``, which every build knows and no line of the package names.
 """
 
 import copy
@@ -32,7 +32,7 @@ from llpe.lab.train import _Run, make_task, train_split
 from llpe.models import BACKBONES, PYG_MODELS
 from llpe.probes import probe_features, probe_range
 
-DEVICE = torch.device("cuda:0" if torch.backends.cuda.is_built() else "lazy:0")
+DEVICE = torch.device("cuda:0" if torch.cuda.is_available() else "lazy:0")
 GRAPH = NodeDataset("sbm", sbm(n=24, degree=4), metric="accuracy", num_classes=2)
 SPLIT = Split(*torch.arange(24).split([12, 6, 6]))
 
