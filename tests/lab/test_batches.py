@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from torch_geometric.data import Data
 
 from llpe.data import load_graph, make_splits
 from llpe.lab import batches, predict, resolve
@@ -56,6 +57,11 @@ def test_batches_cover_every_row_once_and_are_shuffled():
     logits, target = mini.validation(Features(), None)
     assert torch.equal(target, SPLIT.val)
     assert torch.equal(logits, data.x[SPLIT.val])
+
+
+def test_what_a_penalty_reads_is_sent_to_a_device_even_if_it_has_a_row_for_each_edge():
+    data = Data(x=torch.ones(5, 1), edge_index=torch.ones(2, 3, dtype=torch.long), levels=torch.ones(3, 2))
+    assert list(batches.whole_parts(data, torch.device("meta")).to_dict()) == ["num_nodes", "levels"]
 
 
 def test_small_batches_learn_the_blocks():

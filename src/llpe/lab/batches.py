@@ -190,7 +190,7 @@ def whole_parts(data: Data, device: torch.device) -> Data:
         return data
     out = Data(num_nodes=data.num_nodes)
     for name, value in data.to_dict().items():
-        if isinstance(value, Tensor) and not data.is_node_attr(name) and not data.is_edge_attr(name):
+        if isinstance(value, Tensor) and not data.is_node_attr(name) and not name.startswith("edge_"):
             out[name] = value.to(device)
     return out
 
