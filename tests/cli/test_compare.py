@@ -33,19 +33,21 @@ def test_compare_answers_the_question_and_says_where_the_page_is(compared):
 
 def test_compare_resumes_and_answers_in_json(compared, answer, monkeypatch):
     monkeypatch.setattr("llpe.lab.train.make_optimiser", None)
-    document = answer(*compared[2], "--force")
+    document = answer(*compared[2])
     assert set(document) == {"answer", "limits", "splits", "tables", "page"}
     assert document["splits"] == {"kind": "random", "count": 2}
     assert {row["encoding"] for row in document["tables"][0]["rows"]} == set(USUAL)
 
 
 @pytest.mark.parametrize("command", ["compare", "report"])
-def test_a_page_is_not_replaced_without_force(compared, llpe, command):
-    page = compared[1] / "page.html"
-    before = page.read_bytes()
-    line = compared[2] if command == "compare" else ["report", compared[1] / "runs", "-o", page]
-    assert "page.html', which exists. Add --force to replace it." in llpe(*line, code=2).stderr
-    assert page.read_bytes() == before
+def test_a_file_of_another_program_is_not_replaced_without_force(compared, llpe, tmp_path, command):
+    page = tmp_path / "notes.html"
+    page.write_text("<h1>My notes</h1>")
+    line = [*(compared[2][:-1] if command == "compare" else ["report", compared[1] / "runs", "-o"]), page]
+    assert "notes.html', which exists. Add --force to replace it." in llpe(*line, code=2).stderr
+    assert page.read_text() == "<h1>My notes</h1>"
+    llpe(*line, "--force")
+    assert "My notes" not in page.read_text()
 
 
 def test_compare_uses_the_splits_of_the_file_and_names_the_graph_after_it(llpe, answer, tmp_path):
@@ -58,7 +60,7 @@ def test_compare_uses_the_splits_of_the_file_and_names_the_graph_after_it(llpe, 
     line = ["compare", path, *SHORT, "--runs", tmp_path / "runs", "-o", tmp_path / "page.html"]
     told = "note: mine: its own splits are used, 3 of them; --splits 8 asks for random ones."
     assert told in llpe(*line).stderr
-    document = answer(*line, "--force")
+    document = answer(*line)
     assert document["splits"] == {"kind": "official", "count": 3}
     kept = sorted(tmp_path.glob("runs/mine/none+mlp/*/split-0*/split.npz"))
     assert [np.load(file)["train"].tolist() for file in kept] == (part < 2).tolist()
@@ -66,7 +68,7 @@ def test_compare_uses_the_splits_of_the_file_and_names_the_graph_after_it(llpe, 
     page = (tmp_path / "page.html").read_text()
     assert "<h1>Which encoding for mine?</h1>" in page
     assert str(path) not in page
-    assert answer(*line, "--splits", 2, "--force")["splits"] == {"kind": "random", "count": 2}
+    assert answer(*line, "--splits", 2)["splits"] == {"kind": "random", "count": 2}
 
 
 def test_the_usual_encodings_are_compared_on_enough_splits_to_tell():
@@ -92,7 +94,7 @@ def test_report_writes_a_page_about_any_runs(compared, llpe, answer, tmp_path):
     assert result.stdout.startswith(f"wrote {tmp_path / 'report.html'} (")
     assert "6 runs" in result.stdout
     assert "<h1>Mine</h1>" in (tmp_path / "report.html").read_text()
-    document = answer(*line, "--force")
+    document = answer(*line)
     assert document["runs"] == 6
     assert document["bytes"] == (tmp_path / "report.html").stat().st_size
 

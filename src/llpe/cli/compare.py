@@ -44,7 +44,7 @@ def compare(
       llpe compare sbm:n=2000,homophily=0
       llpe compare my-graph.npz --model sage -o my-graph.html
     """
-    opt.check_file("output", out, opt.PAGES, replace=force)
+    opt.check_page(out, replace=force)
     from llpe.cli.train import note_scaling, train_with_progress
     from llpe.lab.quick import quick_configs
     from llpe.report.page import write_page
@@ -188,7 +188,7 @@ def report(
       llpe report runs
       llpe report runs/cora runs/texas -o report.html --baseline lpe-fk
     """
-    opt.check_file("output", out, opt.PAGES, replace=force)
+    opt.check_page(out, replace=force)
     from llpe.report.page import write_page
     from llpe.runs import load_runs
 

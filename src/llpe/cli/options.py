@@ -40,7 +40,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exi
 Memory = Annotated[str, typer.Option(metavar="SIZE", help="Memory to use at most, for a graph in a folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
-PAGES = (".html", ".htm")
+OURS = b'<meta name="generator" content="llpe '  # in the head of every page
 WORDS: dict[str, object] = {"true": True, "false": False, "none": None}
 KEY = re.compile(r"[A-Za-z][\w-]*(\.[A-Za-z][\w-]*)*")
 
@@ -113,6 +113,12 @@ def check_file(name: str, path: Path, suffixes: tuple[str, ...], *, replace: boo
         raise ValueError(f"`{name}` must be in an existing folder, got {str(path)!r}. Create {path.parent} first.")
     if path.exists() and not replace:
         raise ValueError(f"`{name}` must be a new file, got {str(path)!r}, which exists. Add --force to replace it.")
+
+
+def check_page(path: Path, *, replace: bool) -> None:
+    """The same for a page, which may replace an older page of ours."""
+    ours = path.is_file() and OURS in path.read_bytes()[:2000]
+    check_file("output", path, (".html", ".htm"), replace=replace or ours)
 
 
 @contextmanager
