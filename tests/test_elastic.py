@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from llpe import Graph, SpectrumError, make_encoding, tiny
+from llpe import Graph, SpectrumError, tiny
 from llpe.encodings.elastic import potentials
 from llpe.graph import TINY
 from llpe.laplacian import laplacian
@@ -42,7 +42,8 @@ def test_elastic_refuses_what_cannot_be_represented():
 
 
 def test_elastic_refuses_what_does_not_fit_in_memory(monkeypatch):
+    graph = Graph.from_data(tiny("grid"))
     monkeypatch.setattr("llpe.storage.SMALL_WORK", 0)
     monkeypatch.setattr("llpe.storage.available_memory", lambda: 100)
     with pytest.raises(SpectrumError, match=r"potentials of 12 nodes needs about .* 'llpe-probes'"):
-        make_encoding("elastic", dim=4).prepare(tiny("grid"), cache=False)
+        potentials(graph)

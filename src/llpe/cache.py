@@ -34,7 +34,7 @@ from llpe.storage import replacing
 
 # What reading a damaged or foreign file raises; torch raises RuntimeError for one that is deleted while it is opened.
 UNREADABLE = (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError)
-FORMAT = 2  # raise when the meaning of stored results changes: older entries are then no longer found
+FORMAT = 3  # raise when the meaning of stored results changes: older entries are then no longer found
 LOCKS = 64  # files for each kind of result, shared by its entries, however many there are
 ROOM = 0.9  # of the limit stays filled when it was passed, so that not every write has to make room
 

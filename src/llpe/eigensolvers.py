@@ -1,17 +1,26 @@
 """Eigenpairs of one symmetric matrix that belongs to one connected component: dense, or iterated from the ends.
 
-The iteration works on C = L − centre, whose ends are the ends of the spectrum. Known eigenpairs are deflated to the
-middle (C − Σ μ v vᵀ), not iterated for. A Krylov method may miss copies of a repeated eigenvalue, so what was found is
-deflated as well, and the ends are searched again until nothing is left outside.
+Each end is searched for itself, by the largest eigenvalues of a positive operator: L, 2·centre − L, or the inverse of L
+shifted to just outside that end. Known eigenpairs are projected out, not iterated for. A Krylov method may miss copies
+of a repeated eigenvalue, so what was found is projected out too, and the end is searched until nothing is left outside.
+Which method finds the pairs depends on the graph alone:
 
-A few pairs are found by ARPACK. For many, it spends nearly all its time on keeping vectors orthogonal, one at a time;
-:class:`EndFilter` spends products instead, which are cheap and come in blocks, where it can tell them from the rest.
+* ``inverse``: ARPACK on the inverse, where the graph is thin (:mod:`llpe.shift_invert`) or nothing else converges;
+* ``filter``: for many pairs that stand out from the rest (:class:`llpe.krylov.EndFilter`);
+* ``arpack``: ARPACK on L.
+
+Of an eigenspace with more copies than were asked for only projections of given vectors are needed, never a whole basis:
+the Krylov space of a vector holds exactly one vector of each eigenspace, which is the projection.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,39 +28,54 @@ import torch
 from scipy.linalg.blas import dgemv
 from scipy.linalg.lapack import dsyevd
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from torch import Tensor
 
-from llpe.spmm import torch_csr
+from llpe.krylov import EndFilter, lanczos, quadrature
+from llpe.shift_invert import MOST_WORK, NEAREST, Shape, factorise, shape
 from llpe.storage import SpectrumError
 
 LOW, HIGH = -1, 1  # the two ends
-TOLERANCE = 1e-7  # of ARPACK's outermost pair, relative to the half-width; wanted pairs are far better, near 1e-11
+TOLERANCE = 5e-8  # of ARPACK's outermost pair, relative to the half-width; wanted pairs are far better, near 1e-11
+INVERTED = 1e-11  # the same for the inverse, whose pairs converge in a few steps
 FILTERED = 1e-8  # the same for all pairs that a filter finds
-REPEATED = 1e-8  # eigenvalues this close, relative to the half-width, belong to one eigenspace
+REPEATED = 1e-8  # eigenvalues this close, relative to their distance from the end of the spectrum, are one,
+CLOSEST = 1e-12  # and so are those this close, relative to the half-width
 MANY = 32  # from this many pairs on a filter is faster than ARPACK
+ROUGH = 1e-4  # of a pair that only shows whether one was missed
+MISSED = 8  # pairs searched at once if one was
+PATIENCE, IMPATIENCE = 300, 10  # restarts of ARPACK before a factorisation is tried; on thin graphs
+CONVERGED = 6  # restarts on an inverse
+FAR, CLOSER = 1e-3, 1000.0  # distance of the first shift from an end that is not known; how much closer the next one is
 DENSE_BELOW = 600  # components up to this size are solved densely: LAPACK is faster, and misses nothing
-
-QUADRATURE = 60, 8  # steps of Lanczos, random vectors
-BEYOND = 2.0  # eigenvalues outside the cut of a filter, for each wanted pair
-BASIS = 2.6  # columns of a filter's basis for each wanted pair,
-FIRST_TEST = 1.7  # when the pairs are first tested,
-MOST = 5.0  # and at most
-BLOCKS = 10  # that make up the basis
-NEED = 2.0  # how much more degree is needed in all than for one pair alone
-HARD = 2000  # degree beyond which wanted and unwanted pairs are too close for a filter to pay
-SPREAD = 1e11  # largest gain over that of the innermost wanted pair: what is between is lost to rounding
-INNERMOST = 4  # wanted pairs that are tested first, as they converge last
+STEPS, RESTARTS, EXACT = 120, 20, 1e-13  # of a projection on an eigenspace; its residual
+SEEDED = "rng" in inspect.signature(eigsh).parameters  # newer ARPACK draws vectors where a Krylov space ends early
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Eigenpairs of one component: the ``low`` smallest and then the ``high`` largest, ascending."""
+    """Eigenpairs of one component: the ``low`` smallest and then the ``high`` largest, ascending.
+
+    ``project`` takes an eigenvalue at an end and a block of columns and projects them on its whole eigenspace; None
+    where all pairs are known.
+    """
 
     values: np.ndarray
     vectors: np.ndarray
     low: int
     high: int
     solver: str
+    project: Callable[[float, np.ndarray], np.ndarray] | None = None
+
+
+def tolerance(values: np.ndarray | float, centre: float) -> np.ndarray:
+    """How close an eigenvalue must be to these to count as the same."""
+    return REPEATED * np.minimum(values, 2 * centre - np.asarray(values)) + CLOSEST * centre
+
+
+def eigenspaces(values: np.ndarray, centre: float) -> np.ndarray:
+    """The eigenspace of each of these ascending eigenvalues, numbered 0, 1, …"""
+    spaces = np.zeros(values.size, dtype=np.int64)
+    np.cumsum(values[1:] - values[:-1] > tolerance((values[1:] + values[:-1]) / 2, centre), out=spaces[1:])
+    return spaces
 
 
 def dense_pairs(matrix: np.ndarray, known: list[tuple[float, np.ndarray]]) -> Pairs:
@@ -69,225 +93,193 @@ def end_pairs(
     matrix: sp.csr_array, known: list[tuple[float, np.ndarray]], *, low: int, high: int, centre: float, seed: int
 ) -> Pairs:
     """The ``low`` smallest and ``high`` largest eigenpairs, iterated for, known pairs included, none missing."""
-    search = _EndSearch(matrix, centre, seed)
-    for value, vector in known:
-        search.add(np.array([value - centre]), vector[:, None], HIGH if value > centre else LOW)
-    known_high = sum(value > centre for value, _ in known)
-    search.extend(low - (len(known) - known_high), LOW)
-    search.extend(high - known_high, HIGH)
-    search.complete(low > 0, high > 0)
-    order = np.argsort(search.values, kind="stable")
-    lows, highs = order[search.side[order] == LOW][:low], order[search.side[order] == HIGH]
-    highs = highs[max(0, highs.size - high) :]
-    chosen = np.concatenate([lows, highs])
-    return Pairs(search.values[chosen] + centre, search.vectors[:, chosen], lows.size, highs.size, search.solver)
+    form = shape(matrix)
+    lower, upper = (
+        End(matrix, known[:1] * (side == LOW), side, form, centre=centre, seed=seed) for side in (LOW, HIGH)
+    )
+    if len(known) == 2:  # bipartite
+        lower.extend(max(low, high))
+        upper = lower.mirrored(np.sign(known[1][1]))
+    else:
+        lower.extend(low)
+        upper.extend(high)
+
+    def project(value: float, columns: np.ndarray) -> np.ndarray:
+        near = low and np.abs(lower.values - value).min() <= 2 * tolerance(value, centre)
+        return (lower if near else upper).project(value, columns)
+
+    values, vectors = zip(lower.outermost(low), upper.outermost(high), strict=True)
+    solver = "+".join(sorted({end.solver for end, count in ((lower, low), (upper, high)) if count}))
+    return Pairs(np.concatenate(values), np.hstack(vectors), low, high, solver, project)
 
 
-class _EndSearch:
-    """Eigenpairs of C = L − centre found so far, the end each belongs to, and the search for more beyond them."""
-
-    def __init__(self, matrix: sp.csr_array, centre: float, seed: int) -> None:
-        self.matrix, self.centre, self.seed = matrix, centre, seed
-        self.spread: Quadrature | None = None
-        self.filters: dict[int, EndFilter] = {}
-        self.copies: dict[int, int] = {}  # how many copies of an eigenvalue a search of that end could not miss
-        self.solver = "filter"
-        self.rng = np.random.default_rng([seed, matrix.shape[0]])
-        self.values = np.empty(0)
-        self.vectors = np.empty((matrix.shape[0], 0))
-        self.side = np.empty(0, dtype=np.int64)
-
-    def add(self, values: np.ndarray, vectors: np.ndarray, side: int) -> None:
-        if (np.abs(values) <= 10 * REPEATED * self.centre).any():  # found pairs are deflated to there
-            raise SpectrumError(
-                f"the eigenvalue {self.centre:g} in the middle of the spectrum is repeated so often that the wanted "
-                "pairs reach it. Ask for fewer pairs, or use the encoding 'llpe-probes'."
-            )
-        self.values = np.concatenate([self.values, values])
-        self.vectors = np.hstack([self.vectors, vectors])
-        self.side = np.concatenate([self.side, np.full(values.size, side)])
-
-    def extend(self, count: int, side: int) -> None:
-        """Searches ``count`` more pairs at one end. At both at once, ARPACK's larger basis costs more than it saves."""
-        if count > 0:
-            self.add(*self._solve(count, side), side)
-            if self.solver == "filter":
-                self.copies[side] = self.filters[side].block(count)
-
-    def complete(self, low: bool, high: bool) -> None:
-        """Searches beyond the found pairs of each wanted end, until none is left that was missed."""
-        margin = 10 * REPEATED * self.centre
-        for wanted, side in ((low, LOW), (high, HIGH)):
-            mine = self.values[self.side == side]
-            if not wanted or not mine.size or self._most_copies(mine) < self.copies.get(side, 0):
-                continue
-            innermost = max(side * -mine)
-            while True:
-                found, _ = self._solve(1, side, tol=1e-4)
-                if side * -found[0] > innermost - margin:
-                    break
-                values, vectors = self._solve(min(8, self.matrix.shape[0] - 2), side)
-                missed = side * -values < innermost - margin
-                if not missed.any():
-                    break
-                self.add(values[missed], vectors[:, missed], side)
-
-    def _most_copies(self, values: np.ndarray) -> int:
-        """The largest number of these that share an eigenvalue."""
-        steps = np.diff(np.sort(values)) > REPEATED * self.centre
-        return int(np.bincount(np.concatenate([[0], np.cumsum(steps)])).max())
-
-    def _solve(self, count: int, side: int, tol: float = TOLERANCE) -> tuple[np.ndarray, np.ndarray]:
-        """``count`` pairs from one end, beyond those that were found there."""
-        if count >= MANY and side not in self.filters:
-            scaled = (self.matrix - self.centre * sp.eye_array(self.matrix.shape[0])) / self.centre
-            self.spread = self.spread or quadrature(sp.csr_array(scaled), self.seed)
-            spread = self.spread if side == HIGH else self.spread.reversed()
-            self.filters[side] = EndFilter(sp.csr_array(side * scaled), spread, count, FILTERED)
-        if side in self.filters:
-            found = torch.from_numpy(self.vectors[:, self.side == side])
-            pairs = self.filters[side].pairs(count, found, FILTERED if tol == TOLERANCE else tol, self.seed)
-            if pairs is not None:
-                return side * self.centre * pairs[0], pairs[1]
-        self.solver = "arpack"
-        return self._arpack(count, side, tol)
-
-    def _arpack(self, count: int, side: int, tol: float) -> tuple[np.ndarray, np.ndarray]:
-        n, which = self.matrix.shape[0], "SA" if side == LOW else "LA"
-        there = self.side == side  # pairs of the other end are not in the way
-        found, moved = np.asfortranarray(self.vectors[:, there]), self.values[there]
-
-        def apply(x: np.ndarray) -> np.ndarray:
-            # SciPy's BLAS, the one ARPACK uses: NumPy brings another, and their idle threads would fight for the cores
-            x = x.reshape(-1)
-            y = self.matrix @ x - self.centre * x
-            return dgemv(-1.0, found, moved * dgemv(1.0, found, x, trans=1), 1.0, y) if moved.size else y
-
-        operator = LinearOperator((n, n), matvec=apply, dtype=np.float64)
-        start = self.rng.standard_normal(n)
-        start -= found @ (found.T @ start)
-        for ncv in (max(2 * count + 1, 20), max(4 * count + 1, 60)):
-            try:
-                return eigsh(operator, k=count, which=which, v0=start, ncv=min(n - 1, ncv), tol=tol)
-            except ArpackNoConvergence as error:
-                done = len(error.eigenvalues)
-        raise SpectrumError(
-            f"{count} eigenpairs ({which}) of a component of {n} nodes did not converge to {tol:g}: {done} did. "
-            "Eigenvalues at this end are probably clustered; ask for fewer, or use the encoding 'llpe-probes'."
-        )
-
-
-@dataclass(frozen=True)
-class Quadrature:
-    """Where the eigenvalues of a matrix are: nodes, descending, and how many eigenvalues lie at them or above."""
-
-    nodes: np.ndarray
-    above: np.ndarray
-
-    def value(self, count: float) -> float:
-        """About the eigenvalue number ``count`` from above."""
-        return float(self.nodes[min(int(np.searchsorted(self.above, count)), self.nodes.size - 1)])
-
-    def reversed(self) -> Quadrature:
-        """The same for the negative matrix."""
-        weights = np.diff(self.above, prepend=0.0)[::-1]
-        return Quadrature(-self.nodes[::-1], np.cumsum(weights))
-
-
-def quadrature(matrix: sp.csr_array, seed: int) -> Quadrature:
-    """Gauss quadrature of the spectral density of a symmetric matrix, sharp at its ends: Lanczos from random signs."""
-    product, n = torch_csr(matrix, torch.float64), matrix.shape[0]
-    steps, vectors = min(QUADRATURE[0], n), QUADRATURE[1]
-    random = torch.from_numpy(np.random.default_rng([seed, n]).integers(0, 2, (n, vectors)) * 2.0 - 1.0)
-    before, now = torch.zeros_like(random), random / math.sqrt(n)
-    main, side = torch.zeros(2, vectors, steps, dtype=torch.float64)
-    for step in range(steps):
-        after = torch.addmm(before, product, now, beta=-1) if step else product @ now
-        main[:, step] = (after * now).sum(dim=0)
-        after -= main[:, step] * now
-        side[:, step] = after.norm(dim=0)
-        before, now = now * side[:, step], after / side[:, step].clamp_min(1e-300)
-    tridiagonal = torch.diag_embed(main) + torch.diag_embed(side[:, :-1], 1) + torch.diag_embed(side[:, :-1], -1)
-    values, mixed = torch.linalg.eigh(tridiagonal)
-    nodes, weights = values.flatten().numpy(), (mixed[:, 0].square() * n / vectors).flatten().numpy()
-    order = np.argsort(-nodes, kind="stable")
-    return Quadrature(nodes[order], np.cumsum(weights[order]))
-
-
-class EndFilter:
-    """Eigenpairs at the upper end of a symmetric matrix with its spectrum in [−1, 1], by a filtered block Krylov space.
-
-    With T_d stretched to the unwanted part [−1, cut] of the spectrum, T_d of the matrix is between −1 and 1 there and
-    grows beyond it, in order, so that wanted pairs stand out. A few blocks of columns X, T_d X, T_d² X, …, kept
-    orthogonal by matrix products, hold them, and Rayleigh–Ritz brings them out.
+class End:
+    """Eigenpairs found at one end of the spectrum, and the search for more beyond them.
 
     Args:
-        spread: where its eigenvalues are: the cut leaves ``BEYOND`` times ``count`` of them outside.
-        count: how many pairs the filter is made for.
-        tolerance: of their residuals.
+        known: the outermost eigenpair, in a list, where it is known.
     """
 
-    def __init__(self, matrix: sp.csr_array, spread: Quadrature, count: int, tolerance: float) -> None:
-        n = matrix.shape[0]
-        cut = spread.value(min(BEYOND * count, n / 2))
-        self.middle, self.half = (cut - 1) / 2, (cut + 1) / 2
-        scaled = sp.csr_array((matrix - self.middle * sp.eye_array(n)) / self.half)
-        self.product = torch_csr(scaled, torch.float64)
-        top, inner = (math.acosh(max(1 + 1e-9, (x - self.middle) / self.half)) for x in (1.0, spread.value(count)))
-        needed = NEED * math.log(n / tolerance) / inner
-        most = math.log(SPREAD) / max(top - inner, 1e-3)
-        self.hard = needed > HARD
-        self.degree = max(2, math.ceil(min(needed / BLOCKS, most)))
-        self.blocks = max(BLOCKS, math.ceil(needed / self.degree))
+    def __init__(
+        self,
+        matrix: sp.csr_array,
+        known: list[tuple[float, np.ndarray]],
+        side: int,
+        shape: Shape,
+        *,
+        centre: float,
+        seed: int,
+    ) -> None:
+        self.matrix, self.side, self.shape, self.centre, self.seed = matrix, side, shape, centre, seed
+        self.known = bool(known)
+        self.values = np.array([value for value, _ in known])
+        self.vectors = np.column_stack([np.empty((matrix.shape[0], 0)), *(vector for _, vector in known)])
+        self.rng = np.random.default_rng([seed, matrix.shape[0]])
+        self.filter: EndFilter | None = None
+        self.solver = "arpack"
+        self.shift: float | None = None
+        self.operator: Callable[[np.ndarray], np.ndarray] = self._product
 
-    def block(self, count: int) -> int:
-        """Columns that a search for ``count`` pairs starts from: it does not miss that many copies of an eigenvalue."""
-        return 8 * max(1, math.ceil(BASIS * count / self.blocks / 8))
+    def mirrored(self, sides: np.ndarray) -> End:
+        """The other end of a bipartite graph: λ becomes 2·centre − λ, and vectors change sign on one side."""
+        other = copy(self)
+        other.side, other.operator = -self.side, other._product
+        other.values, other.vectors = 2 * self.centre - self.values, self.vectors * sides[:, None]
+        if self.shift is not None:
+            other.shift, other.operator = 2 * self.centre - self.shift, lambda x: sides * self.operator(sides * x)
+        return other
 
-    def pairs(self, count: int, found: Tensor, tolerance: float, seed: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """The ``count`` largest pairs beyond the ``found`` vectors, descending; None if they do not stand out."""
-        if self.hard:
-            return None
-        n = self.product.shape[0]
-        block = self.block(count)
-        blocks = min(max(math.ceil(MOST * count / block), 2 * self.blocks), (n - found.size(1)) // block)
-        basis = torch.empty(n, blocks * block, dtype=torch.float64)
-        inner = torch.zeros(blocks * block, blocks * block, dtype=torch.float64)
-        last = torch.from_numpy(np.random.default_rng([seed, n, count]).standard_normal((n, block)))
-        last = _orthogonal(last, (found,))
-        before, now = torch.empty(2, n, block, dtype=torch.float64)
-        torch.mm(self.product, last, out=now)
-        for end in range(block, blocks * block + 1, block):
-            self._filter(before.copy_(last), now)
-            last = _orthogonal(now, (found, basis[:, : end - block]))
-            torch.mm(self.product, last, out=now)
-            basis[:, end - block : end] = last
-            inner[:end, end - block : end] = basis[:, :end].T @ now
-            if end >= FIRST_TEST * count:
-                values, mixed = torch.linalg.eigh(inner[:end, :end], UPLO="U")
-                values, mixed = values[-count:].flip(0), mixed[:, -count:].flip(1)
-                for some in (slice(-INNERMOST, None), slice(None)):
-                    vectors = basis[:, :end] @ mixed[:, some]
-                    residual = (self.product @ vectors).sub_(vectors * values[some]).norm(dim=0).max()
-                    if residual * self.half > tolerance:
-                        break
-                else:
-                    return (self.middle + self.half * values).numpy(), vectors.numpy()
-        return None
+    def outermost(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(self._depth(self.values), kind="stable")[:count][:: -self.side]
+        return self.values[order], self.vectors[:, order]
 
-    def _filter(self, before: Tensor, now: Tensor) -> None:
-        """T_d of the matrix times x, in ``now``, from x and the matrix times x."""
-        one, two = before, now
-        for _ in range(1, self.degree):
-            one.addmm_(self.product, two, beta=-1, alpha=2)
-            one, two = two, one
-        if two is not now:
-            now.copy_(two)
+    def extend(self, count: int) -> None:
+        """Searches until ``count`` pairs are known, and beyond them until none is left that was missed."""
+        if not count:
+            return
+        if self.shape.thin and self.known:
+            self._invert()
+        while True:
+            if (missing := count - self.values.size) <= 0:
+                last = np.partition(self._depth(self.values), count - 1)[count - 1]
+                block = self.filter.block(count) if self.filter and self.solver == "filter" else 0
+                if self._most_copies() < block or self._beyond(self._solve(1, rough=True)[0], last).all():
+                    return
+            values, vectors = self._solve(missing if missing > 0 else MISSED)
+            self.values, self.vectors = np.concatenate([self.values, values]), np.hstack([self.vectors, vectors])
+            if missing <= 0 and self._beyond(values, last).all():
+                return
 
+    def project(self, value: float, columns: np.ndarray) -> np.ndarray:
+        """The projections of these columns on the eigenspace of ``value``, all pairs before which are known."""
+        before = self.vectors[:, ~self._beyond(self.values, self._depth(value))]
+        out = np.empty_like(columns)
+        for number, column in enumerate(columns.T):
+            vector = column - before @ (before.T @ column)
+            for _ in range(RESTARTS):
+                top, residual, vector = lanczos(self._without(before), vector, STEPS, EXACT)
+                if residual <= EXACT * top:
+                    break
+            found = self._value(top)
+            if residual > EXACT * top or abs(found - value) > 10 * tolerance(value, self.centre):
+                if self.shift is None and self._invert(MOST_WORK):
+                    return self.project(value, columns)
+                raise SpectrumError(
+                    f"the eigenvalue {value:.6g} of a component of {len(columns)} nodes is repeated often, and others "
+                    "are too close to tell its vectors apart. Ask for fewer pairs, or use the encoding 'llpe-probes'."
+                )
+            out[:, number] = vector * (vector @ column)
+        return out
 
-def _orthogonal(x: Tensor, bases: tuple[Tensor, ...]) -> Tensor:
-    x = x / x.norm(dim=0)
-    for _ in range(2):
-        for basis in bases:
-            x = torch.addmm(x, basis, basis.T @ x, alpha=-1)
-    return torch.linalg.qr(x).Q
+    def _depth(self, values: np.ndarray | float) -> np.ndarray:
+        """How far from this end: an order of eigenvalues, not a distance."""
+        return -self.side * np.asarray(values)
+
+    def _beyond(self, values: np.ndarray, depth: np.ndarray) -> np.ndarray:
+        """Which of these are as deep as ``depth`` or deeper, but for rounding."""
+        return self._depth(values) > depth - 10 * tolerance(values, self.centre)
+
+    def _most_copies(self) -> int:
+        """The largest number of found pairs that share an eigenvalue."""
+        return int(np.bincount(eigenspaces(np.sort(self.values), self.centre)).max())
+
+    def _solve(self, count: int, *, rough: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """``count`` pairs beyond those that were found, or some of them."""
+        if self.shift is None and count >= MANY and self.filter is None:
+            scaled = (self.matrix - self.centre * sp.eye_array(self.matrix.shape[0])) * (self.side / self.centre)
+            self.filter = EndFilter(sp.csr_array(scaled), quadrature(sp.csr_array(scaled), self.seed), count, FILTERED)
+        if self.shift is None and self.filter is not None:
+            pairs = self.filter.pairs(count, torch.from_numpy(self.vectors), ROUGH if rough else FILTERED, self.seed)
+            if pairs is not None:
+                self.solver = "filter"
+                return self.centre + self.side * self.centre * pairs[0], pairs[1]
+        while True:
+            self.solver, tol, restarts = "arpack", TOLERANCE, IMPATIENCE if self.shape.thin else PATIENCE
+            if self.shift is not None:
+                self.solver, tol, restarts = "inverse", INVERTED, CONVERGED
+            tol = ROUGH if rough else tol
+            try:
+                return self._arpack(count, tol, restarts)
+            except SpectrumError:
+                if not self._invert(MOST_WORK):
+                    return self._arpack(count, tol, None)
+
+    def _arpack(self, count: int, tol: float, restarts: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """``count`` pairs; of an inverse, those that converge: the others are searched without them."""
+        n, apply = self.matrix.shape[0], self._without(self.vectors)
+        start = self.rng.standard_normal(n)
+        start -= self.vectors @ (self.vectors.T @ start)
+        operator = LinearOperator((n, n), matvec=lambda x: apply(x.reshape(-1)), dtype=np.float64)
+        ncv = min(n - 1, max(2 * count + 1, 20) if restarts else max(4 * count + 1, 60))
+        options: dict[str, Any] = {"v0": start, "ncv": ncv, "tol": tol, "maxiter": restarts}
+        try:
+            top, vectors = eigsh(operator, count, which="LA", **options, **({"rng": self.rng} if SEEDED else {}))
+        except ArpackNoConvergence as error:
+            if self.shift is None or not error.eigenvalues.size:
+                done = len(error.eigenvalues)
+                raise SpectrumError(
+                    f"{count} eigenpairs of a component of {n} nodes did not converge to {tol:g}: {done} did. "
+                    "Eigenvalues at this end are probably clustered; ask for fewer, or use the encoding 'llpe-probes'."
+                ) from error
+            top, vectors = error.eigenvalues, error.eigenvectors
+        return self._value(top), vectors
+
+    def _product(self, x: np.ndarray) -> np.ndarray:
+        return self.matrix @ x if self.side == HIGH else 2 * self.centre * x - self.matrix @ x
+
+    def _value(self, top: Any) -> Any:
+        """Eigenvalues of L from those of the operator."""
+        if self.shift is not None:
+            return self.shift - self.side / top
+        return top if self.side == HIGH else 2 * self.centre - top
+
+    def _without(self, found: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The operator with these eigenvectors projected out, before it too: the inverse of 0 would drown all else."""
+        found = np.asfortranarray(found)
+
+        def project(x: np.ndarray) -> np.ndarray:
+            # SciPy's BLAS, the one ARPACK uses: NumPy brings another, and their idle threads would fight for the cores
+            return dgemv(-1.0, found, dgemv(1.0, found, x, trans=1), 1.0, x) if found.size else x
+
+        return lambda x: project(self.operator(project(x)))
+
+    def _invert(self, most: float = math.inf) -> bool:
+        """Searches with an inverse from now on, if it costs at most ``most``; with one closer if there is one."""
+        if (self.shift is not None and self.known) or self.shape.work > most:
+            return False
+        if self.known:
+            end, distance = self.values[0], NEAREST * self.centre
+        else:
+            top, residual, _ = lanczos(self.operator, self.rng.standard_normal(self.matrix.shape[0]), 60, EXACT)
+            end = float(self._value(top))
+            distance = max(residual, FAR * self.centre) if self.shift is None else abs(self.shift - end) / CLOSER
+        if distance < NEAREST * self.centre:
+            return False
+        limit = 2 * self.centre if self.side == HIGH else 0.0  # of any spectrum
+        distance = min(distance, abs(limit - end) + NEAREST * self.centre)
+        try:
+            factors, self.shift = factorise(self.matrix, self.side, end, distance)
+        except MemoryError:
+            return False
+        self.operator = factors.solve
+        return True

@@ -1,14 +1,8 @@
 """Laplacian → eigenpairs, all of them or from the ends, in an order, sign and basis that do not depend on the solver.
 
-Conventions, the same for every solver:
-
-* values ascend; eigenvalues that agree to 1e-8 form one *eigenspace*;
-* inside an eigenspace E the basis is Gram–Schmidt of P_E g_1, P_E g_2, … for seeded Gaussian probes g (so a simple
-  eigenvector has the sign that makes u·g_1 > 0), except that
-* the first vector of the null space is the trivial one (√d, or 1 for the combinatorial Laplacian).
-
-The problem is solved component by component and merged: small components densely, large ones (when only the ends are
-wanted) by sparse iteration, isolated nodes not at all. So the eigenvalues that repeat across components are all found.
+The problem is solved component by component: small components densely, large ones (when only the ends are wanted) by
+sparse iteration, isolated nodes not at all. So the eigenvalues that repeat across components are all found. Then they
+are merged, by the conventions of :mod:`llpe.conventions`.
 """
 
 from __future__ import annotations
@@ -20,22 +14,19 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 import torch
-from scipy.linalg.lapack import dgeqrf, dorgqr
 from torch import Tensor
 
 from llpe.cache import Cache, Result, fetch
 from llpe.checks import check_choice, check_count, check_seed, checked
-from llpe.eigensolvers import DENSE_BELOW, REPEATED, Pairs, dense_pairs, end_pairs
+from llpe.conventions import Merged, Parts
+from llpe.eigensolvers import DENSE_BELOW, Pairs, dense_pairs, end_pairs
 from llpe.graph import SMALL, Graph
 from llpe.inputs import GraphLike
 from llpe.laplacian import KINDS, Kind, centre, dense_laplacian, inverse_sqrt, known_pairs, laplacian, trivial_vector
-from llpe.probes import draw
 from llpe.storage import SpectrumError, require_memory
 
-GUARD, MOST_GUARD = 8, 1000  # pairs beyond the wanted ones, to see where the last eigenspace ends: at first, at most
-BLOCK = 64  # columns that LAPACK may work on at once
+GUARD = 8  # pairs beyond the wanted ones, to see where the last eigenspace ends
 Matrix: TypeAlias = np.ndarray | sp.csr_array  # an array for small graphs
-Parts: TypeAlias = list[tuple[np.ndarray, Pairs]]  # the nodes and the eigenpairs of every component
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +41,7 @@ class Spectrum:
         spaces: the eigenspace of each pair, numbered 0, 1, …, shape (K,).
         first: how many of the pairs come from the low end (K if all).
         trivial: whether column 0 is the trivial vector.
-        solver: what solved it: ``lapack``, ``arpack``, ``filter``, or several, joined by +, for different components.
+        solver: what solved it: ``lapack``, ``arpack``, ``filter``, ``inverse``, or several, joined by +.
         made: the arguments it was made with.
         cut: one sentence for each eigenspace of which only a part is kept.
     """
@@ -127,8 +118,8 @@ def _compute(graph: Graph, kind: Kind, low: int, high: int, seed: int) -> Result
     n = graph.num_nodes
     make = dense_laplacian if n <= SMALL else laplacian
     matrix = make(graph, "comb" if kind == "comb" else "sym")
-    everything = low + high == n
-    pool = _solve(graph, matrix, kind, None, seed) if everything else _solve_ends(graph, matrix, kind, low, high, seed)
+    counts = None if low + high == n else (low and low + GUARD, high and high + GUARD)
+    pool = _solve(graph, matrix, kind, counts, seed)
     chosen, cut = pool.choose(low, high)
     trivial = trivial_vector(graph, kind)
     values, vectors = pool.values[chosen], pool.vectors(chosen, trivial, seed)
@@ -146,7 +137,7 @@ def _compute(graph: Graph, kind: Kind, low: int, high: int, seed: int) -> Result
         "values": torch.from_numpy(values),
         "vectors": torch.from_numpy(np.ascontiguousarray(vectors)),  # as read from the cache: the same bits follow
         "residuals": torch.from_numpy(residuals),
-        "spaces": torch.from_numpy(_numbered(pool.spaces[chosen], 0)),
+        "spaces": torch.from_numpy(np.unique(pool.spaces[chosen], return_inverse=True)[1]),
     }
     solver = "+".join(sorted({part.solver for _, part in pool.parts}, reverse=True))
     return Result(tensors, {"first": low, "trivial": trivial is not None and low > 0, "solver": solver, "cut": cut})
@@ -161,23 +152,7 @@ def _residuals(matrix: Matrix, values: np.ndarray, vectors: np.ndarray, block: i
     return np.sqrt(out)
 
 
-def _solve_ends(graph: Graph, matrix: Matrix, kind: Kind, first: int, last: int, seed: int) -> _Pool:
-    """Solves with a growing guard, until every eigenspace that the selection touches is known completely."""
-    guard = GUARD
-    while True:
-        counts = first + guard if first else 0, last + guard if last else 0
-        pool = _solve(graph, matrix, kind, counts, seed)
-        if pool.covers(first, last):
-            return pool
-        guard *= 4
-        if guard > MOST_GUARD:
-            raise SpectrumError(
-                f"an eigenvalue at the end of the spectrum is repeated more than {guard // 4} times, and "
-                f"first={first}, last={last} cut through it. Ask for fewer pairs, or use the encoding 'llpe-probes'."
-            )
-
-
-def _solve(graph: Graph, matrix: Matrix, kind: Kind, counts: tuple[int, int] | None, seed: int) -> _Pool:
+def _solve(graph: Graph, matrix: Matrix, kind: Kind, counts: tuple[int, int] | None, seed: int) -> Merged:
     """The eigenpairs of every component: as many from each end as ``counts`` says, or more; None means all."""
     groups = graph.component_nodes
     dense_below = graph.num_nodes if counts is None else max(DENSE_BELOW, 3 * sum(counts))
@@ -204,103 +179,7 @@ def _solve(graph: Graph, matrix: Matrix, kind: Kind, counts: tuple[int, int] | N
             low, high = counts
             pairs = end_pairs(sp.csr_array(local), known, low=low, high=high, centre=middle, seed=seed)
             parts.append((nodes, pairs))
-    return _Pool(parts, graph.num_nodes, REPEATED * middle)
-
-
-class _Pool:
-    """The eigenpairs of all components together, sorted and grouped into eigenspaces."""
-
-    def __init__(self, parts: Parts, num_nodes: int, tolerance: float) -> None:
-        self.parts, self.num_nodes, self.tolerance = parts, num_nodes, tolerance
-        values = np.concatenate([pairs.values for _, pairs in parts])
-        order = values.argsort(kind="stable")
-        self.values = values[order]
-        self.part: np.ndarray = np.zeros_like(order)  # of each pair: its component,
-        self.column: np.ndarray = order  # and its column there
-        if len(parts) > 1:
-            counts = [pairs.values.size for _, pairs in parts]
-            self.part = np.repeat(np.arange(len(parts)), counts)[order]
-            self.column = order - (np.cumsum(counts) - counts)[self.part]
-        self.spaces = _numbered(self.values, tolerance)
-        self.sizes = np.bincount(self.spaces)
-
-    def choose(self, low: int, high: int) -> tuple[np.ndarray, list[str]]:
-        """Positions of the wanted pairs, and what was cut."""
-        total = self.values.size
-        chosen = np.concatenate([np.arange(low), np.arange(total - high, total)])
-        kept = np.bincount(self.spaces[chosen], minlength=self.sizes.size)
-        cut = [
-            f"the eigenspace of {self.values[self.spaces == space][0]:.6g} has dimension {self.sizes[space]}, "
-            f"of which {kept[space]} are kept"
-            for space in np.flatnonzero((kept > 0) & (kept < self.sizes))
-        ]
-        return chosen, cut
-
-    def covers(self, low: int, high: int) -> bool:
-        """Whether the eigenspaces at the two cuts end inside what every iterated component has delivered."""
-        iterated = [pairs for _, pairs in self.parts if pairs.solver != "lapack"]
-        if not iterated:
-            return True
-        ends = [self.values[self.spaces == self.spaces[position]] for position in (low - 1, -high)]
-        return not any(
-            (low and pairs.values[pairs.low - 1] <= ends[0][-1] + self.tolerance)
-            or (high and pairs.values[pairs.low] >= ends[1][0] - self.tolerance)
-            for pairs in iterated
-        )
-
-    def vectors(self, chosen: np.ndarray, trivial: np.ndarray | None, seed: int) -> np.ndarray:
-        """The chosen eigenvectors in the convention of this module, shape (num_nodes, len(chosen))."""
-        out = self._signed(chosen, draw(self.num_nodes, 1, seed)[:, 0].astype(np.float64))
-        spaces = self.spaces[chosen]
-        for space in np.flatnonzero((self.sizes > 1) & (np.bincount(spaces, minlength=self.sizes.size) > 0)):
-            where, members = np.flatnonzero(spaces == space), np.flatnonzero(self.spaces == space)
-            basis = self._basis(members)
-            probes = draw(self.num_nodes, where.size, seed).astype(np.float64)
-            if trivial is not None and abs(self.values[members[0]]) <= self.tolerance:
-                probes = np.column_stack([trivial, probes[:, :-1]])
-            out[:, where] = basis @ _orthonormal(basis.T @ probes)
-        if trivial is not None and chosen[0] == 0 and self.sizes[0] == 1:
-            out[:, 0] = trivial
-        return out
-
-    def _signed(self, chosen: np.ndarray, probe: np.ndarray) -> np.ndarray:
-        """The chosen eigenvectors, signed; those of repeated eigenvalues are arbitrary."""
-        if len(self.parts) == 1:
-            out = self.parts[0][1].vectors[:, self.column[chosen]]
-        else:
-            out = np.zeros((self.num_nodes, chosen.size))
-            single = np.flatnonzero(self.sizes[self.spaces[chosen]] == 1)
-            part = self.part[chosen[single]]
-            for index in np.unique(part):
-                nodes, pairs = self.parts[index]
-                mine = single[part == index]
-                out[np.ix_(nodes, mine)] = pairs.vectors[:, self.column[chosen[mine]]]
-        out *= np.where(probe @ out < 0, -1.0, 1.0)
-        return out
-
-    def _basis(self, positions: np.ndarray) -> np.ndarray | sp.csc_array:
-        """The eigenvectors at these positions; sparse where each lives on one component only."""
-        if len(self.parts) == 1:
-            return self.parts[0][1].vectors[:, self.column[positions]]
-        members = [(*self.parts[self.part[position]], self.column[position]) for position in positions]
-        entries = np.concatenate([pairs.vectors[:, column] for _, pairs, column in members])
-        rows = np.concatenate([nodes for nodes, *_ in members])
-        starts = np.cumsum([0, *(len(nodes) for nodes, *_ in members)])
-        return sp.csc_array((entries, rows, starts), shape=(self.num_nodes, positions.size))
-
-
-def _orthonormal(columns: np.ndarray) -> np.ndarray:
-    """Gram–Schmidt of the columns, by LAPACK's reflections: for a few columns far faster than NumPy's QR."""
-    upper, scale, *_ = dgeqrf(columns, lwork=BLOCK * columns.shape[1])
-    rotation, *_ = dorgqr(upper, scale, lwork=BLOCK * columns.shape[1])
-    return rotation * np.where(upper.diagonal() < 0, -1.0, 1.0)
-
-
-def _numbered(values: np.ndarray, tolerance: float) -> np.ndarray:
-    """The group of each of these ascending values, numbered 0, 1, …; a step above ``tolerance`` starts a new one."""
-    groups = np.zeros(values.size, dtype=np.int64)
-    np.cumsum(values[1:] - values[:-1] > tolerance, out=groups[1:])
-    return groups
+    return Merged(parts, graph.num_nodes, middle)
 
 
 def directions(spectrum: Spectrum, probe: Tensor) -> Tensor:
