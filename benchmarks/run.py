@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import page
+from cluster import cluster
 from growth import growth
 from large import large
 from machine import machine
@@ -32,6 +33,7 @@ GROUPS: dict[str, Callable[[Size], Iterator[Row]]] = {
     "memory": memory,
     "epoch": epoch,
     "splits": ten_splits,
+    "cluster": cluster,
     "prepare": prepare,
     "product": product,
     "growth": growth,

@@ -14,9 +14,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
+from typer.testing import CliRunner
 
 from llpe import probe_features
-from llpe.data import load_graph
+from llpe.cli import app
+from llpe.data import load_graph, map_folder
 from llpe.data.convert import convert
 from llpe.lab import Dask, EngineError, SearchConfig, WorkerError, engine, resolve, run, search
 from llpe.lab.pieces import encode_blocks
@@ -147,6 +149,47 @@ def tell_for_ever(shared, number, tell):
 
 def test_pieces_come_with_their_results(threads):
     assert sorted(threads.run(add, [(1,), (2,)], shared=10)) == [11, 12]
+
+
+def test_items_are_computed_several_at_a_time(threads):
+    def compute(number):
+        return sum(threads.run(add, [(number,), (number,)], shared=10))
+
+    assert sorted(engine.each(threads, compute, [1, 2, 3], pieces=1)) == [(1, 22), (2, 24), (3, 26)]
+    assert list(engine.each(None, compute, [3, 1], pieces=1)) == [(3, 26), (1, 22)]
+
+
+def test_after_an_error_no_further_item_starts(threads):
+    started = []
+
+    def compute(number):
+        started.append(number)
+        return list(threads.run(raise_it, [(ValueError(f"item {number}"),)]))
+
+    with pytest.raises(ValueError, match="item"):
+        list(engine.each(threads, compute, range(20), pieces=1))
+    assert len(started) < 20
+
+
+def test_the_command_line_says_where_to_watch_and_answers_as_the_local_engine(threads, tmp_path):
+    def train(*more):
+        small = ["--dataset", SPEC, "epochs=3", "splits.count=2", "--runs", str(tmp_path / more[1])]
+        return CliRunner().invoke(app, ["train", *small, "--json", *more])
+
+    found, local = train("--engine", "dask", "--scheduler", threads.address), train("--engine", "local")
+    assert f"note: 1 worker at {threads.address}; watch them at http://" in found.stderr
+    answers = [json.loads(result.stdout) for result in (found, local)]
+    assert [answer["test"] for answer in answers] == [answers[0]["test"]] * 2
+
+
+def test_a_mapped_graph_is_not_sent(threads, graph, tmp_path):
+    np.savez(tmp_path / "edges.npz", edge_index=graph.data.edge_index)
+    np.savez(tmp_path / "nodes.npz", x=graph.data.x, y=graph.data.y)
+    folder = convert(tmp_path / "edges.npz", tmp_path / "graph", nodes=tmp_path / "nodes.npz")
+    encode_folder(folder, tmp_path / "features", order=8, probes=8, centred=True, memory=10**10)
+    raw = {"dataset": str(folder.path), "encoding": {"name": "llpe-probes", "order": 8, "probes": 8, "dim": 8}}
+    with pytest.raises(ValueError, match="`engine` must be the local one for a mapped graph, got Dask"):
+        run(map_folder(folder.path, tmp_path / "features"), resolve(raw), engine=threads)
 
 
 def test_a_piece_that_nobody_waits_for_stops(threads):

@@ -133,7 +133,8 @@ def open_engine(name: str, scheduler: str | None, workers: int | None) -> Iterat
     from llpe.lab.engine import Dask
 
     with Dask(scheduler, workers=workers) as engine:
-        console.note(f"{engine.workers} workers at {engine.address}, to be watched at {engine.dashboard}")
+        count = engine.workers
+        console.note(f"{count} worker{'s' * (count > 1)} at {engine.address}; watch them at {engine.dashboard}")
         yield {"engine": engine}
 
 

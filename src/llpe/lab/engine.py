@@ -102,7 +102,10 @@ class Dask:
     @property
     def workers(self) -> int:
         """How many workers there are now."""
-        return len(self.client.nthreads())
+        try:
+            return len(self.client.nthreads())
+        except OSError as error:  # before the client knows it
+            raise self._gone() from error
 
     def _check_workers(self) -> None:
         """Waits for the first worker and refuses workers that would compute something else."""
@@ -177,7 +180,7 @@ class Dask:
         if self.stopped:
             raise CancelledError
         if self.client.status != "running":
-            raise EngineError(f"the scheduler at {self.address} went away. Start it again. {RESUME}")
+            raise self._gone()
         if now - self.looked > LOOK_SECONDS:
             self.looked = now
             if self.workers:
@@ -186,12 +189,15 @@ class Dask:
                 start = START.format(self.address)
                 raise EngineError(f"no worker is left at {self.address}. Start one with: {start}. {RESUME}")
 
+    def _gone(self) -> EngineError:
+        return EngineError(f"the scheduler at {self.address} went away. Start it again. {RESUME}")
+
     def _raise(self, future: Future[Any]) -> None:
         """The error of a piece, in our words."""
         from distributed import KilledWorker
 
         if future.cancelled():
-            raise EngineError(f"the scheduler at {self.address} went away. Start it again. {RESUME}")
+            raise self._gone()
         error = future.exception()
         if isinstance(error, KilledWorker):
             raise local.WorkerError(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from llpe.data import Split
+from llpe.data import MappedDataset, Split
 from llpe.device import find_device
 from llpe.features import Features
 from llpe.lab.engine import Dask
@@ -49,6 +49,8 @@ def train_away(
     tell: Tell | None,
 ) -> Iterator[Outcome]:
     """Trains splits on workers. The files of a split, such as its checkpoint, are sent and come back."""
+    if isinstance(task.dataset, MappedDataset):
+        raise ValueError("`engine` must be the local one for a mapped graph, got Dask: it would be sent as a whole.")
     blank: Any = dict.fromkeys(SHARED)
     own = replace(task, **blank)
     shared = {name: getattr(task, name) for name in SHARED}
