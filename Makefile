@@ -53,4 +53,4 @@ experiments: $(READY)  ## make docs/experiments.md and the README's table again 
 	$(BIN)/python -m llpe.paper.experiments results docs/experiments.md README.md
 
 clean:  ## remove the virtual environment, the site and caches
-	rm -rf $(VENV) .venv-lowest site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-lowest site .pytest_cache .mypy_cache .ruff_cache .hypothesis
