@@ -66,11 +66,11 @@ def encode_folder(
     out = Path(out).expanduser()
     width = block_width(graph, probes, memory)
     wanted = Features(out, graph.fingerprint, graph.num_nodes, order, probes, centred, seed, width)
+    graph.check()
     out.mkdir(exist_ok=True)
     try:
         with FileLock(out / ".lock", timeout=0):
             features = _plan(wanted)
-            graph.check()
             left = [block for block in range(features.num_blocks) if not features.finished(block)]
             _require_disk(features, left)
             done = {block: len(features.columns(block)) * order for block in range(features.num_blocks)}

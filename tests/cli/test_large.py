@@ -61,6 +61,9 @@ def test_bad_requests_are_refused_and_leave_nothing(llpe, edges, tmp_path, monke
     llpe("convert", edges, "graph")
     assert says in llpe("encode", "graph", *arguments, code=2).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["graph"]
+    np.save(tmp_path / "graph" / "y.npy", np.zeros(200, dtype=int))
+    assert "must have the checksum it was written with" in llpe("encode", "graph", "-o", "out", *OPTIONS, code=2).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["graph"]
     (tmp_path / "graph" / "graph.json").unlink()
     assert "it is not finished" in llpe("encode", "graph", "-o", "out", *OPTIONS, code=2).stderr
 
