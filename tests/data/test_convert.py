@@ -107,7 +107,7 @@ WRONG = {
     "must be stored by rows": (npz(edge_index=np.asfortranarray(np.zeros((2, 3), dtype=int))), {}),
     "must hold numbers, got objects": (npz(edge_index=np.array([None])), {}),
     "must be a numpy .npz archive": (lambda place: (place / "edges.npz").write_text("no"), {}),
-    "`memory` must be at least 0.5 GB, got 0.1 GB": (npz(edge_index=EDGE), {"memory": 10**8}),
+    "`memory` must be at least 0.8 GB, got 0.1 GB": (npz(edge_index=EDGE), {"memory": 10**8}),
     "`out` must be in an existing folder": (npz(edge_index=EDGE), {"out": "no/graph"}),
     "`nodes` must be an .npz file": (npz(edge_index=EDGE), {"nodes": "nodes.csv"}),
 }

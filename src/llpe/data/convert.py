@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 READERS = {".csv": "read_csv('{}', header = true, all_varchar = true)", ".parquet": "read_parquet('{}')"}
 ENDINGS = (*READERS, ".npz")
 VECTOR = 2048  # rows that DuckDB hands out at once
-LEAST = 500_000_000  # bytes: the libraries, and what the sort needs at least
+PROGRAM = 600_000_000  # bytes of the program and its libraries
+LEAST = 800_000_000  # bytes: with what the sort needs at least
 TYPES = {"x": "<f4", "y": "<i8"}  # of node arrays; masks are boolean
 Tell = Callable[[str], None]
 
@@ -74,7 +75,7 @@ def convert(
     try:
         with new_folder(out) as partial:
             with duckdb.connect(str(partial / "edges.duckdb")) as database:
-                limit = f"{(memory - LEAST // 2) // 10**6}MB"
+                limit = f"{(memory - PROGRAM) // 10**6}MB"
                 settings = {
                     "memory_limit": limit,
                     "temp_directory": partial / "sort",
