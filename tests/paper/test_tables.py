@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from llpe.lab import Dask
 from llpe.paper import Context, run_study, settings_of
 from llpe.paper.experiments import experiments_page
 from llpe.paper.results import COLUMNS, read_results
@@ -60,6 +61,14 @@ def test_a_table_writes_every_cell_with_the_agreed_columns(written):
     assert sorted(round(100 * run.mean, 2) for run in load_runs([folder / "runs"])) == sorted(results["mean"])
     with files[2].open() as file:
         assert all(json.loads(row["choice"])["lr"] == 0.01 for row in csv.DictReader(file))
+
+
+def test_a_table_from_a_cluster_is_the_same(written, tmp_path):
+    distributed = pytest.importorskip("distributed", reason="needs dask: pip install llpe[cluster]")
+    here = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    with distributed.LocalCluster(1, **here) as cluster, Dask(cluster.scheduler_address) as engine:
+        files = run_study("table-small", context_of(tmp_path, engine=engine), SMALL)
+    assert [file.read_text() for file in files] == [file.read_text() for file in written[0]]
 
 
 def test_the_page_is_made_from_the_files(written):
