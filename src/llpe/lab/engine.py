@@ -29,7 +29,7 @@ from llpe.lab.traces import versions
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 CONNECT_SECONDS = 10.0
-IDLE_SECONDS = 60.0  # without any worker, before work is given up
+IDLE_SECONDS = 180.0  # without any worker, before work is given up
 RESUME = "What is finished is kept, and the same command resumes."
 START = "dask worker {} --nthreads 1"
 LOOK_SECONDS = 5.0  # between two looks for workers
