@@ -1,4 +1,4 @@
-"""Probes against the dense eigendecomposition, and the sparse product inside them against others and the machine."""
+"""Probes against the dense eigendecomposition and their own products; the product against others and the machine."""
 
 from collections.abc import Iterator
 
@@ -8,14 +8,16 @@ import torch
 from apart import Work, measure, measured
 from graphs import load
 from reference import eigendecomposition
-from rows import Row, Size, against, duration, row, seconds
+from rows import Row, Size, against, compare, duration, limit_row, row, seconds
 from torch import Tensor
 
 from llpe import Graph, ProbeLLPE
 from llpe.data import sbm
+from llpe.laplacian import normalised_adjacency
 from llpe.spmm import multiply, torch_csr
 
-ORDER, PROBES, COLUMNS = 64, 64, 32
+ORDER, PROBES, COLUMNS, TERMS = 64, 64, 32, 16
+MOST = 2.2  # of the time of its products
 GRAPHS = {
     "full": (("cora", 20), ("computers", 300)),
     "quick": (("cora", 20),),
@@ -76,6 +78,21 @@ def product(size: Size) -> Iterator[Row]:
     rate = bandwidth(STREAM[size])
     words = f"{duration(ours)} against {duration(moved / rate)} at {rate / 1e9:.1f} GB/s"
     yield row("sparse × block product, share", at, "bandwidth limit", moved / rate / ours, 0.6, words)
+
+
+def whole(size: Size) -> Iterator[Row]:
+    """`prepare` of a block model of degree 10, from edges on, against its sparse products alone, with 32 probes."""
+    data = sbm(NODES[size], blocks=10, degree=10, homophily=0.8)
+    encoding = ProbeLLPE(2 * COLUMNS, order=TERMS, probes=COLUMNS)
+    operator, block = torch_csr(normalised_adjacency(Graph.from_data(data))), torch.randn(NODES[size], COLUMNS)
+
+    def products() -> None:
+        for _ in range(TERMS - 1):
+            multiply(operator, block)
+
+    ratio, words = compare(products, lambda: encoding.prepare(data, cache=False), pairs=3)
+    at = f"{NODES[size]} nodes, {data.num_edges} entries, {COLUMNS} probes, order {TERMS}"
+    yield limit_row("prepare with probes over its products", at, MOST, ratio, f"{ratio:.2f}: products {words}")
 
 
 def random_matrix(n: int) -> sp.csr_array:

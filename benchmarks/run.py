@@ -18,7 +18,7 @@ from cluster import cluster
 from growth import growth
 from large import large
 from machine import machine
-from probes import prepare, product
+from probes import prepare, product, whole
 from rows import Row, Size
 from signnet import signnet
 from small_graphs import small_graphs
@@ -36,6 +36,7 @@ GROUPS: dict[str, Callable[[Size], Iterator[Row]]] = {
     "cluster": cluster,
     "prepare": prepare,
     "product": product,
+    "whole": whole,
     "growth": growth,
     "large": large,
     "ends": both_ends,

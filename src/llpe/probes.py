@@ -139,7 +139,7 @@ def probe_range(
     require_memory(5 * n * count * order, f"{order} terms of {count} probes", "Ask for fewer.")
     dtype = precision(order)
     multiply = operator_on(device, -normalised_adjacency(graph), dtype)  # with L̃ = L − I
-    out = torch.from_numpy(np.empty((n, count, order), dtype=np.float32))  # numpy asks for huge pages
+    out = torch.empty(n, count, order)
     inner = np.empty((2, order, count))
     width = min(32, count) if n <= SMALL else max(1, min(32, count, count * order // 16))
     with threads(n) as run:
@@ -179,7 +179,7 @@ def write_terms(out: Tensor, multiply: Callable[[Tensor, slice], Tensor], start:
     n, width, order = out.shape
     terms = out.flatten(1).unflatten(1, (order, width))
     blocks = [start, torch.empty_like(start)]
-    terms[:, 0].copy_(start)
+    run(lambda rows: terms[rows, 0].copy_(start[rows]), ranges(n, ROWS))  # in threads, as new memory is slow at first
     for m in range(1, order):
         term, other = blocks
 
