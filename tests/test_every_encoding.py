@@ -452,7 +452,7 @@ def test_san_flips_signs_in_training_only():
         ("signnet", {"dim": 4, "hidden": 0}, "`hidden` must be an integer of at least 1"),
         ("san", {"dim": 6}, "`dim` must be a multiple of heads=4, got 6"),
         ("elastic", {"dim": 4, "width": 0}, "`width` must be an integer of at least 1"),
-        ("rwse", {"dim": True}, "`dim` must be an integer of at least 1, got True"),
+        ("rwse", {"dim": True}, "`dim` must be an integer, got True"),
         (
             "rwse",
             {"dim": 4, "foo": 1, "k": 3},
