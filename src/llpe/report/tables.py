@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import pandas as pd
@@ -215,14 +215,14 @@ def csv_text(tables: Sequence[RunTable]) -> str:
 def label_runs(runs: Sequence[RunFolder]) -> list[str]:
     """The encoding of each run, with the fewest options that distinguish runs of the same names on a data set."""
     asked = [_asked(run) for run in runs]
-    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    groups: dict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for index, run in enumerate(runs):
-        groups[run.encoding, run.model].append(index)
+        groups[run.encoding, run.model][run.dataset].append(index)
     labels = [""] * len(runs)
-    for (encoding, _), members in groups.items():
-        pairs = [(i, j) for i, j in combinations(members, 2) if runs[i].dataset == runs[j].dataset]
+    for (encoding, _), graphs in groups.items():
+        pairs = sorted(pair for members in graphs.values() for pair in combinations(members, 2))
         keys = _telling_keys(runs, asked, pairs)
-        for index in members:
+        for index in chain.from_iterable(graphs.values()):
             parts = [f"{key.rpartition('.')[2]}={_value(asked[index].get(key))}" for key in keys]
             labels[index] = f"{encoding} ({', '.join(parts)})" if parts else encoding
     return labels
