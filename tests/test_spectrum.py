@@ -242,6 +242,15 @@ def test_spectra_of_extreme_weights_are_those_of_ones(weight):
             full_spectrum(data, laplacian="comb", cache=False)
 
 
+def test_vectors_stay_orthonormal_where_the_first_eigenvalue_is_nearly_double():
+    edge_index, weight = torch.tensor([[0, 1, 2], [1, 2, 3]]), torch.tensor([1e12, 1e-5, 1e12], dtype=torch.float64)
+    data = Data(edge_index=edge_index, edge_weight=weight, num_nodes=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        vectors = full_spectrum(data, cache=False).vectors
+    assert torch.allclose(vectors.T @ vectors, torch.eye(4, dtype=torch.float64), atol=1e-12)
+
+
 def test_full_refuses_what_does_not_fit_in_memory_and_names_the_alternatives(monkeypatch):
     assert 10**7 < available_memory() < 10**14
     monkeypatch.setattr("llpe.storage.available_memory", lambda: 1000)

@@ -85,8 +85,19 @@ def dense_pairs(matrix: np.ndarray, known: list[tuple[float, np.ndarray]]) -> Pa
         raise SpectrumError(f"LAPACK did not converge on a component of {values.size} nodes (dsyevd: {failed}).")
     for value, vector in known:  # in a connected component 0 is simple and first, 2 (bipartite) simple and last
         column = 0 if value == 0 else -1
+        _turn(vectors, column, vector)
         values[column], vectors[:, column] = value, vector
     return Pairs(values, vectors, values.size, 0, "lapack")
+
+
+def _turn(vectors: np.ndarray, column: int, vector: np.ndarray) -> None:
+    """Reflects orthonormal columns so that one is ``vector``: LAPACK mixes those of nearly equal eigenvalues."""
+    normal = vector @ vectors
+    normal[column] -= 1 if normal[column] > 0 else -1  # a reflection along c ∓ e takes the column to ± the vector
+    mixed = np.abs(normal) > 1e-10
+    if mixed.any():
+        along = normal[mixed]
+        vectors[:, mixed] -= np.outer(vectors[:, mixed] @ along, along * (2 / (along @ along)))
 
 
 def end_pairs(
