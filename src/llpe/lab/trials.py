@@ -61,14 +61,8 @@ class Trials:
     def __init__(
         self, file: Path, space: Space, first: Choice, method: Method, seed: int, listed: Sequence[Choice] = ()
     ) -> None:
-        self.file, self.space, self.first, self.method, self.seed, self.listed = (
-            file,
-            space,
-            first,
-            method,
-            seed,
-            listed,
-        )
+        self.file, self.space, self.first, self.listed = file, space, first, listed
+        self.method, self.seed = method, seed
         kept = read_json(file) if file.exists() and intact(file) else {"trials": [], "steps": {}}
         self.finished = [Trial(**trial) for trial in kept["trials"]]
         self.steps: dict[str, dict[str, Any]] = kept["steps"]
