@@ -74,7 +74,7 @@ def llpe_step(n: int) -> Action:
     data = Data(num_nodes=n)
     data[encoding.attribute("basis")] = torch.randn(n, ORDER)
     values = np.linspace(0, 2, n)
-    for part, tensor in penalty_parts(values, np.ones(n), ORDER).items():
+    for part, tensor in penalty_parts(values, np.ones(n), ORDER, n).items():
         data[encoding.attribute(part)] = tensor.float()
     gradient = torch.randn(n, DIM)
     return lambda: backward(encoding, data, gradient)

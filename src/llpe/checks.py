@@ -48,29 +48,32 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
             ...
         ValueError: `k` must be an integer, got '3'.
     """
-    signature = inspect.signature(function)
-    kinds = {name: str(each.annotation).removesuffix(" | None") for name, each in signature.parameters.items()}
-    optional = {name for name, each in signature.parameters.items() if str(each.annotation).endswith(" | None")}
+    kinds = {name: str(each.annotation) for name, each in inspect.signature(function).parameters.items()}
+    names = list(kinds)
+    optional = {name for name, kind in kinds.items() if kind.endswith(" | None")}
+    kinds = {name: kind.removesuffix(" | None") for name, kind in kinds.items()}
+    known = {name: _KINDS[kind] for name, kind in kinds.items() if kind in _KINDS}
+    classes = {name: kind for name, kind in kinds.items() if kind in CLASSES}
+
+    def check(name: str, value: Any) -> Any:
+        if value is None and name in optional:
+            return None
+        if name in known:
+            rule, convert = known[name]
+            converted = convert(value)
+            if converted is None:
+                raise refusal(name, f"be {rule}", show(value))
+            return converted
+        if name in classes and not isinstance(value, vars(sys.modules[function.__module__])[classes[name]]):
+            raise refusal(name, f"be a {classes[name]}", type(value).__name__)
+        return value
 
     @functools.wraps(function)
     def checking(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError:
+        if len(args) > len(names) or not kwargs.keys() <= kinds.keys():
             return function(*args, **kwargs)  # whose own words are better
-        for name, value in bound.arguments.items():
-            if value is None and name in optional:
-                continue
-            if kinds[name] in _KINDS:
-                rule, convert = _KINDS[kinds[name]]
-                converted = convert(value)
-                if converted is None:
-                    raise refusal(name, f"be {rule}", show(value))
-                bound.arguments[name] = converted
-                continue
-            if kinds[name] in CLASSES and not isinstance(value, vars(sys.modules[function.__module__])[kinds[name]]):
-                raise refusal(name, f"be a {kinds[name]}", type(value).__name__)
-        return function(*bound.args, **bound.kwargs)
+        given: Any = [check(name, value) for name, value in zip(names, args, strict=False)]
+        return function(*given, **{name: check(name, value) for name, value in kwargs.items()})
 
     return checking
 

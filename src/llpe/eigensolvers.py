@@ -47,6 +47,7 @@ CONVERGED = 6  # restarts on an inverse
 FAR, CLOSER = 1e-3, 1000.0  # distance of the first shift from an end that is not known; how much closer the next one is
 DENSE_BELOW = 600  # components up to this size are solved densely: LAPACK is faster, and misses nothing
 STEPS, RESTARTS, EXACT = 120, 20, 1e-13  # of a projection on an eigenspace; its residual
+NEAR = 1e-5  # distance of eigenvalues, as a share of the largest, from which on vectors are mixed by 1e-11 at most
 SEEDED = "rng" in inspect.signature(eigsh).parameters  # newer ARPACK draws vectors where a Krylov space ends early
 
 
@@ -84,14 +85,15 @@ def dense_pairs(matrix: np.ndarray, known: list[tuple[float, np.ndarray]]) -> Pa
     if failed:
         raise SpectrumError(f"LAPACK did not converge on a component of {values.size} nodes (dsyevd: {failed}).")
     for value, vector in known:  # in a connected component 0 is simple and first, 2 (bipartite) simple and last
-        column = 0 if value == 0 else -1
-        _turn(vectors, column, vector)
+        column, beside = (0, 1) if value == 0 else (-1, -2)
+        if abs(values[beside] - value) < NEAR * values[-1]:
+            _turn(vectors, column, vector)
         values[column], vectors[:, column] = value, vector
     return Pairs(values, vectors, values.size, 0, "lapack")
 
 
 def _turn(vectors: np.ndarray, column: int, vector: np.ndarray) -> None:
-    """Reflects orthonormal columns so that one is ``vector``: LAPACK mixes those of nearly equal eigenvalues."""
+    """Reflects orthonormal columns so that one is ± ``vector``: LAPACK mixes those of nearly equal eigenvalues."""
     normal = vector @ vectors
     normal[column] -= 1 if normal[column] > 0 else -1  # a reflection along c ∓ e takes the column to ± the vector
     mixed = np.abs(normal) > 1e-10

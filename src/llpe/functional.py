@@ -28,7 +28,6 @@ from llpe.storage import require_memory
 from llpe.walks import return_probabilities
 
 
-@checked
 def laplacian_eigenvectors(
     graph: GraphLike,
     k: int,
@@ -62,9 +61,8 @@ def laplacian_eigenvectors(
         >>> (last[:3] * last[3]).sign().flatten().tolist()
         [-1.0, -1.0, -1.0]
     """
-    check_count("k", k)
+    k = check_count("k", k)
     check_choice("ends", ends, ("first", "last", "both"))
-    check_seed(seed)
     counts = {"first": 0 if ends == "last" else k + 1, "last": 0 if ends == "first" else k}
     spectrum = end_spectrum(Graph.from_data(graph), **counts, laplacian=laplacian, seed=seed, cache=cache)
     vectors = spectrum.vectors[:, int(spectrum.trivial) :]

@@ -144,28 +144,28 @@ def check_data(data: Data) -> int:
     if isinstance(data, Batch):
         instead = "Prepare each graph before batching, e.g. with `pre_transform=Prepare(encoding)`."
         raise refusal("data", "be a single graph", "a Batch", instead)
-    edge_index = data.edge_index
+    edge_index, x, weight = data.edge_index, data.x, data.edge_weight  # PyG takes long to find an attribute
     if edge_index is None:
         instead = "Set it, or undo ToSparseTensor; a graph without edges has an empty one."
         raise refusal("data.edge_index", "be a [2, num_edges] tensor", None, instead)
     check_pairs("data.edge_index", edge_index)
-    if data.x is not None:
-        check_tensor("data.x", data.x, FEATURE_LAYOUTS)
-        if data.x.dim() == 0:
+    if x is not None:
+        check_tensor("data.x", x, FEATURE_LAYOUTS)
+        if x.dim() == 0:
             instead = "Give it the shape [num_nodes, num_features]."
             raise refusal("data.x", "have a row for each node", "a single number", instead)
     num_nodes = _count_nodes(data)
     if num_nodes < 1:
         raise refusal("data", "have at least one node", 0, "Remove empty graphs first.")
-    if data.x is not None and data.x.size(0) != num_nodes:
+    if x is not None and x.size(0) != num_nodes:
         rule = f"have a row for each of {num_nodes} nodes"
-        raise refusal("data.x", rule, f"shape {list(data.x.shape)}", "Correct data.num_nodes or the features.")
+        raise refusal("data.x", rule, f"shape {list(x.shape)}", "Correct data.num_nodes or the features.")
     check_range("data.edge_index", edge_index, num_nodes, "Set data.num_nodes, or remove the edge.")
     require_memory(64 * num_nodes, f"a graph of {num_nodes} nodes", "Check data.num_nodes and the edges.")
-    if data.edge_weight is not None:
-        _check_weights(data.edge_weight, edge_index.size(1))
-    if data.x is not None:
-        _check_finite("data.x", data.x)
+    if weight is not None:
+        _check_weights(weight, edge_index.size(1))
+    if x is not None:
+        _check_finite("data.x", x)
     return num_nodes
 
 

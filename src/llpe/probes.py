@@ -35,6 +35,9 @@ def draw(num_nodes: int, count: int, seed: int, *, first: int = 0) -> np.ndarray
 
     Each probe has a stream of its own, so a probe does not depend on how many are drawn or in which blocks.
     """
+    if num_nodes <= SMALL:
+        columns = [_small_probe(seed, number, num_nodes) for number in range(first, first + count)]
+        return np.array(columns, dtype=np.float32).reshape(count, num_nodes).T.copy()
     return _block(num_nodes, range(first, first + count), seed)
 
 

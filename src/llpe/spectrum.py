@@ -133,11 +133,12 @@ def _compute(graph: Graph, kind: Kind, low: int, high: int, seed: int) -> Result
             values, residuals = np.ldexp((values, residuals), graph.exponent)
         if graph.exponent < -960 or not np.isfinite(values).all():  # below, float64 loses digits
             raise SpectrumError("eigenvalues of 'comb' are beyond the range of float64. Scale the weights first.")
+    spaces = pool.spaces[chosen]  # in order, with gaps
     tensors = {
         "values": torch.from_numpy(values),
         "vectors": torch.from_numpy(np.ascontiguousarray(vectors)),  # as read from the cache: the same bits follow
         "residuals": torch.from_numpy(residuals),
-        "spaces": torch.from_numpy(np.unique(pool.spaces[chosen], return_inverse=True)[1]),
+        "spaces": torch.from_numpy(np.cumsum(np.diff(spaces, prepend=spaces[:1]) > 0)),
     }
     solver = "+".join(sorted({part.solver for _, part in pool.parts}, reverse=True))
     return Result(tensors, {"first": low, "trivial": trivial is not None and low > 0, "solver": solver, "cut": cut})
