@@ -70,7 +70,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def checking(*args: P.args, **kwargs: P.kwargs) -> T:
-        if len(args) > len(names) or not kwargs.keys() <= kinds.keys():
+        if len(args) > len(names):
             return function(*args, **kwargs)  # whose own words are better
         given: Any = [check(name, value) for name, value in zip(names, args, strict=False)]
         return function(*given, **{name: check(name, value) for name, value in kwargs.items()})

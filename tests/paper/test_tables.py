@@ -65,7 +65,7 @@ def test_a_table_writes_every_cell_with_the_agreed_columns(written):
 
 def test_a_table_from_a_cluster_is_the_same(written, tmp_path):
     distributed = pytest.importorskip("distributed", reason="needs dask: pip install llpe[cluster]")
-    here = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    here = {"processes": True, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(1, **here) as cluster, Dask(cluster.scheduler_address) as engine:
         files = run_study("table-small", context_of(tmp_path, engine=engine), SMALL)
     assert [file.read_text() for file in files] == [file.read_text() for file in written[0]]
