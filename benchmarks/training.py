@@ -23,7 +23,8 @@ from llpe.data import NodeDataset, make_splits
 from llpe.encodings.llpe import penalty_parts
 from llpe.lab import resolve
 from llpe.lab.spaces import as_in_the_paper
-from llpe.lab.train import Progress, make_task, score, train_split
+from llpe.lab.task import make_task
+from llpe.lab.train import Progress, score, train_split
 from llpe.models import Classifier
 from llpe.spectrum import full_spectrum
 

@@ -28,7 +28,8 @@ from llpe.lab.batches import all_logits, make_batches
 from llpe.lab.export import export_encoding
 from llpe.lab.predict import predict_graph
 from llpe.lab.sections import dump_toml
-from llpe.lab.train import _Run, make_task, train_split
+from llpe.lab.task import make_task
+from llpe.lab.train import _Run, train_split
 from llpe.models import BACKBONES, PYG_MODELS
 from llpe.probes import probe_features, probe_range
 

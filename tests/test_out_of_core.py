@@ -203,7 +203,7 @@ def test_other_features_and_other_files_are_not_written_over(graph, narrow, tmp_
     sealed.write_json(tmp_path / "other" / "features.json", document)
     with pytest.raises(ValueError, match="be the graph of the features"):
         encode_block(graph.path, tmp_path / "other", 0)
-    with pytest.raises(ValueError, match="`memory` must be as much as when the folder was begun"):
+    with pytest.raises(ValueError, match="`memory` must be as much as when the folder was started"):
         module._plan(Features(tmp_path / "out", graph.fingerprint, 401, 6, 10, False, 0, 2))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").touch()

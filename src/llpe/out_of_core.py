@@ -129,7 +129,8 @@ def _plan(wanted: Features) -> Features:
         raise refusal("output", "hold features of the same graph and options", got, "Choose another folder.")
     if found.width > wanted.width:
         got = f"blocks of {found.width} probes there, and memory for {wanted.width}"
-        raise refusal("memory", "be as much as when the folder was begun", got, "Allow more, or choose another folder.")
+        rule, instead = "be as much as when the folder was started", "Allow more, or choose another folder."
+        raise refusal("memory", rule, got, instead)
     return found
 
 

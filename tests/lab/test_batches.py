@@ -8,7 +8,8 @@ from torch_geometric.data import Data
 from llpe.data import load_graph, make_splits
 from llpe.lab import batches, predict, resolve
 from llpe.lab.batches import FullBatch, MiniBatches, make_batches
-from llpe.lab.train import make_task, train_split
+from llpe.lab.task import make_task
+from llpe.lab.train import train_split
 
 RAW = {
     "dataset": "sbm:n=200,homophily=1",

@@ -20,9 +20,11 @@ from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
 from llpe.lab import ConfigError, RunFolder, WorkerError, fit, load_encoding, predict, resolve, run
 from llpe.lab import train as train_module
 from llpe.lab.predict import predict_graph
+from llpe.lab.task import make_task, prepared
 from llpe.lab.traces import load_classifier, write_config
-from llpe.lab.train import make_optimiser, make_task, prepared, score, train_split
+from llpe.lab.train import make_optimiser, score, train_split
 from llpe.lab.workers import plan
+from llpe.models import Classifier
 from llpe.sealed import DamagedError, DamageWarning, write_text
 
 QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
@@ -233,7 +235,7 @@ def test_the_graph_is_prepared_and_the_model_made_once_for_all_splits(monkeypatc
 
     config = config_of(model={"name": "sage"})
     monkeypatch.setattr(LLPE, "prepare", counting("prepare", LLPE.prepare))
-    monkeypatch.setattr("llpe.lab.sections.Classifier", counting("classifier", train_module.Classifier))
+    monkeypatch.setattr("llpe.lab.sections.Classifier", counting("classifier", Classifier))
     run(SBM, config, workers=1)
     assert made == {"prepare": 1, "classifier": 1}
 

@@ -226,7 +226,7 @@ def _write_entries(
     shapes = {"indptr": ("<i8", num_nodes + 1), "indices": ("<i4" if num_nodes < 2**31 else "<i8", entries)}
     if weighted:
         shapes["weight"] = ("<f8", entries)
-    begun = written = 0  # rows whose beginning is known, entries before this chunk
+    known = written = 0  # rows whose start is known, entries before this chunk
     with ExitStack() as stack:
         writers = {
             name: stack.enter_context(ArrayWriter(folder / f"{name}.npy", dtype, (size,)))
@@ -234,13 +234,13 @@ def _write_entries(
         }
         while len(chunk := result.fetch_df_chunk(ROWS // VECTOR)):
             nodes = chunk["node"].to_numpy()
-            rows = np.arange(begun, nodes[-1] + 1)
+            rows = np.arange(known, nodes[-1] + 1)
             writers["indptr"].append(written + np.searchsorted(nodes, rows))
             writers["indices"].append(chunk["other_node"].to_numpy())
             if weighted:
                 writers["weight"].append(chunk["weight"].to_numpy())
-            begun, written = int(nodes[-1]) + 1, written + len(nodes)
-        for first in range(begun, num_nodes + 1, ROWS):
+            known, written = int(nodes[-1]) + 1, written + len(nodes)
+        for first in range(known, num_nodes + 1, ROWS):
             writers["indptr"].append(np.full(min(ROWS, num_nodes + 1 - first), written))
         return {name: writer.finish() for name, writer in writers.items()}
 

@@ -21,8 +21,9 @@ from llpe.lab.config import Config, ConfigError, assign, resolve
 from llpe.lab.engine import Dask
 from llpe.lab.pieces import train_away, train_here
 from llpe.lab.predict import predict
+from llpe.lab.task import Task, make_task
 from llpe.lab.traces import load_classifier, write_config, write_spectrum
-from llpe.lab.train import Outcome, Task, make_task
+from llpe.lab.train import Outcome
 from llpe.lab.workers import Tell, plan, run_splits
 from llpe.models import Classifier
 from llpe.runs import RunFolder

@@ -12,8 +12,9 @@ from llpe.data import MappedDataset, Split
 from llpe.device import find_device
 from llpe.features import Features
 from llpe.lab.engine import Dask
+from llpe.lab.task import Task
 from llpe.lab.traces import finish_split
-from llpe.lab.train import Outcome, Task, train_split
+from llpe.lab.train import Outcome, train_split
 from llpe.lab.workers import Tell
 from llpe.out_of_core import encode_block
 from llpe.runs import RunFolder

@@ -17,8 +17,9 @@ from llpe.data import NodeDataset
 from llpe.device import find_device
 from llpe.encodings import ENCODINGS
 from llpe.lab.batches import all_logits
+from llpe.lab.task import prepared
 from llpe.lab.traces import load_classifier
-from llpe.lab.train import prepared, score
+from llpe.lab.train import score
 from llpe.models import Classifier
 from llpe.runs import RunFolder
 from llpe.storage import inert, replacing

@@ -39,7 +39,8 @@ from llpe.lab.engine import Dask, each
 from llpe.lab.fit import train_splits
 from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.stratified import stratified
-from llpe.lab.train import Outcome, Task, make_task
+from llpe.lab.task import Task, make_task
+from llpe.lab.train import Outcome
 from llpe.lab.trials import Choice, Method, Trial, Trials, copy_study
 from llpe.lab.workers import Tell
 from llpe.runs import RunFolder

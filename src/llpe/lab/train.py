@@ -23,33 +23,18 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from llpe.data import MappedDataset, NodeDataset, Split, scaled_features, sparse_features
+from llpe.data import Split
 from llpe.device import CPU, autocast, find_device, random_state, set_random_state
-from llpe.encodings import Encoding, FilteredEncoding
-from llpe.features import Features
+from llpe.encodings import FilteredEncoding
 from llpe.lab.batches import FullBatch, MiniBatches, Scored, all_logits, make_batches, rows_of, typical_rows
-from llpe.lab.sections import Config, TrainingConfig
+from llpe.lab.sections import TrainingConfig
+from llpe.lab.task import Task
 from llpe.lab.traces import Traces, picture, pictured_nodes, trace_filters, trace_predictions
-from llpe.models import Classifier, Inputs
 from llpe.sealed import DamagedError, DamageWarning, read, write_zip
 from llpe.storage import peak_memory
 
 CHECKPOINT_SECONDS = 5.0
 FUSED = ("cpu", "cuda", "mps")  # devices that update all weights in one kernel
-
-
-@dataclass(frozen=True)
-class Task:
-    """What all splits share, on the CPU: the prepared graph, and a model of which each split trains a copy.
-
-    ``inputs`` is what the model needs of the graph; None for a model that sees single rows.
-    """
-
-    dataset: NodeDataset
-    config: Config
-    data: Data
-    model: Classifier
-    inputs: Inputs | None
 
 
 @dataclass
@@ -97,73 +82,6 @@ class Outcome:
     def scores(self) -> dict[str, Any]:
         """Everything but the weights and the traces."""
         return {key: value for key, value in asdict(self).items() if key not in ("state", "traces")}
-
-
-def make_task(
-    dataset: NodeDataset,
-    config: Config,
-    *,
-    model: Classifier | None = None,
-    data: Data | None = None,
-    cache: bool = True,
-) -> Task:
-    """Prepares the graph and makes the model, once for all splits.
-
-    Args:
-        model: a classifier instead of the one that the config describes.
-        data: the graph, prepared before for the same encoding.
-        cache: keep the encoding's fixed part on disk.
-    """
-    if dataset.num_classes < 2:
-        raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
-    if model is None:
-        model = config.make_classifier(dataset.num_features, dataset.num_classes)
-    if data is None and isinstance(dataset, MappedDataset):
-        data = mapped_data(dataset, model, config)
-    elif data is None:
-        data = prepared(
-            dataset.data,
-            model.encoding,
-            features=config.training.features,
-            device=find_device(config.training.device),
-            cache=cache,
-        )
-    model.encoding.initialise(typical_rows(data))
-    return Task(dataset, config, data, model, None if model.backbone.row_wise else model.inputs(data))
-
-
-def prepared(data: Data, encoding: Encoding, *, features: str, device: torch.device = CPU, cache: bool = True) -> Data:
-    """A graph as models see it: features on their scale, sparse where that pays, and the encoding's fixed part.
-
-    Only the sparse products of the fixed part are computed on ``device``.
-    """
-    data = copy.copy(data)
-    data.x = scaled_features(data.x, features)[0]
-    data = encoding.prepare(data, cache=cache, device=device)
-    data.x = sparse_features(data.x)
-    return data
-
-
-def mapped_data(dataset: MappedDataset, model: Classifier, config: Config) -> Data:
-    """A graph on disk as models see it: rows of its features and of its encoding are read when they are needed."""
-    if not model.backbone.row_wise:
-        raise ValueError(
-            f"`model` must see single rows of a mapped graph, as mlp does, got {model.name}. Use PyG's loaders, as in "
-            "docs/large-graphs.md, or leave out --features."
-        )
-    dataset.scaling(config.training.features)
-    encoding: Any = model.encoding
-    if not encoding.dim:
-        return dataset.data
-    if not hasattr(encoding, "prepare_from"):
-        raise ValueError(
-            f"`encoding` must be none or one that a folder can hold, got {encoding.name}. Omit --features."
-        )
-    features = Features.open(dataset.features or "")
-    if features.graph != dataset.graph_fingerprint:
-        raise ValueError(f"`features` must be those of {dataset.name}, got those of another graph. Encode it again.")
-    out: Data = encoding.prepare_from(features, dataset.data)
-    return out
 
 
 def train_split(

@@ -1,0 +1,99 @@
+"""What all splits of a run share: the prepared graph and the model."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch_geometric.data import Data
+
+from llpe.data import MappedDataset, NodeDataset, scaled_features, sparse_features
+from llpe.device import CPU, find_device
+from llpe.encodings import Encoding
+from llpe.features import Features
+from llpe.lab.batches import typical_rows
+from llpe.lab.sections import Config
+from llpe.models import Classifier, Inputs
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all splits share, on the CPU: the prepared graph, and a model of which each split trains a copy.
+
+    ``inputs`` is what the model needs of the graph; None for a model that sees single rows.
+    """
+
+    dataset: NodeDataset
+    config: Config
+    data: Data
+    model: Classifier
+    inputs: Inputs | None
+
+
+def make_task(
+    dataset: NodeDataset,
+    config: Config,
+    *,
+    model: Classifier | None = None,
+    data: Data | None = None,
+    cache: bool = True,
+) -> Task:
+    """Prepares the graph and makes the model, once for all splits.
+
+    Args:
+        model: a classifier instead of the one that the config describes.
+        data: the graph, prepared before for the same encoding.
+        cache: keep the encoding's fixed part on disk.
+    """
+    if dataset.num_classes < 2:
+        raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
+    if model is None:
+        model = config.make_classifier(dataset.num_features, dataset.num_classes)
+    if data is None and isinstance(dataset, MappedDataset):
+        data = mapped_data(dataset, model, config)
+    elif data is None:
+        data = prepared(
+            dataset.data,
+            model.encoding,
+            features=config.training.features,
+            device=find_device(config.training.device),
+            cache=cache,
+        )
+    model.encoding.initialise(typical_rows(data))
+    return Task(dataset, config, data, model, None if model.backbone.row_wise else model.inputs(data))
+
+
+def prepared(data: Data, encoding: Encoding, *, features: str, device: torch.device = CPU, cache: bool = True) -> Data:
+    """A graph as models see it: features on their scale, sparse where that pays, and the encoding's fixed part.
+
+    Only the sparse products of the fixed part are computed on ``device``.
+    """
+    data = copy.copy(data)
+    data.x = scaled_features(data.x, features)[0]
+    data = encoding.prepare(data, cache=cache, device=device)
+    data.x = sparse_features(data.x)
+    return data
+
+
+def mapped_data(dataset: MappedDataset, model: Classifier, config: Config) -> Data:
+    """A graph on disk as models see it: rows of its features and of its encoding are read when they are needed."""
+    if not model.backbone.row_wise:
+        raise ValueError(
+            f"`model` must see single rows of a mapped graph, as mlp does, got {model.name}. Use PyG's loaders, as in "
+            "docs/large-graphs.md, or leave out --features."
+        )
+    dataset.scaling(config.training.features)
+    encoding: Any = model.encoding
+    if not encoding.dim:
+        return dataset.data
+    if not hasattr(encoding, "prepare_from"):
+        raise ValueError(
+            f"`encoding` must be none or one that a folder can hold, got {encoding.name}. Omit --features."
+        )
+    features = Features.open(dataset.features or "")
+    if features.graph != dataset.graph_fingerprint:
+        raise ValueError(f"`features` must be those of {dataset.name}, got those of another graph. Encode it again.")
+    out: Data = encoding.prepare_from(features, dataset.data)
+    return out
