@@ -12,8 +12,9 @@ from jobs import CONFIG, GRAPH, prepare_job, search_job, state, train_job
 from llpe import Cache
 from llpe.cache import Result
 from llpe.data import make_splits
+from llpe.lab.task import make_task
 from llpe.lab.traces import load_classifier, write_spectrum
-from llpe.lab.train import make_task, train_split
+from llpe.lab.train import train_split
 from llpe.paper.base import settings_of
 from llpe.paper.solving import Case, _measure
 from llpe.runs import RunFolder, load_runs
@@ -75,10 +76,10 @@ def readers(folder: Path) -> Iterator[Read]:
     chosen = best / read_json(best / "best.json")["run"]
     yield Read(best / "best.json", lambda: [each.path for each in load_runs([folder / "search"])])
     yield Read(best / "search.toml", lambda: RunFolder.read(chosen).searched)
-    yield Read(best / "trials.json", lambda: (search_job(folder / "search"), state(folder / "search"))[1], 0.1)
+    yield Read(best / "trials.json", partial(_after, search_job, folder / "search", state), 0.1)
     prepare_job(folder)
     for entry in sorted((folder / "cache").glob("*.safetensors"))[:2]:
-        yield Read(entry, lambda: (prepare_job(folder), _values(folder / "cache"))[1])
+        yield Read(entry, partial(_after, prepare_job, folder, _cached))
     yield _sum(Cache(folder / "sum"))
     case, settings = Case("first", 4, 50, 0), settings_of("solver-time", "quick")
     work = partial(_measure, folder, case, settings, lambda *_, **__: {"seconds": 1.0, "bytes": 2.0})
@@ -110,10 +111,15 @@ def _checkpoint(folder: Path) -> Read:
     return Read(file, resumed)
 
 
-def _values(folder: Path) -> list[tuple[Any, ...]]:
-    found = []
-    for path, key, _ in Cache(folder).entries():
-        result = Cache(folder)._read(path, _text(path))
+def _after(job: Callable[[Path], None], folder: Path, value: Callable[[Path], Any]) -> Any:
+    job(folder)
+    return value(folder)
+
+
+def _cached(folder: Path) -> list[tuple[Any, ...]]:
+    found, store = [], Cache(folder / "cache")
+    for path, key, _ in store.entries():
+        result = store._read(path, _text(path))
         assert result is not None
         found.append((sorted(key.items(), key=str), _bytes(result.tensors), result.facts))
     return sorted(found, key=str)

@@ -3,6 +3,8 @@
 import os
 import resource
 import subprocess
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -38,11 +40,19 @@ def full(name: str, count: int, folder: Path) -> tuple[int, list[str]]:
 
 def mount(place: Path, limit: int) -> bool:
     """A disk of its own for the folder, of some pages more than the limit, where that is permitted."""
-    command = ["mount", "-t", "tmpfs", "-o", f"size={limit + 8 * resource.getpagesize()}", "tmpfs", place]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={limit + 8 * resource.getpagesize()}", "tmpfs", str(place)]
     try:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
     except FileNotFoundError:
         return False
+
+
+def can_mount() -> bool:
+    with tempfile.TemporaryDirectory() as place:
+        mounted = mount(Path(place), resource.getpagesize())
+        if mounted:
+            subprocess.run(["umount", place], check=True)
+        return mounted
 
 
 def limited(name: str, place: Path, limit: int) -> None:
@@ -64,7 +74,7 @@ def read_only(folder: Path) -> tuple[int, list[str]]:
             for path in (place, *place.rglob("*")):
                 path.chmod(path.stat().st_mode & ~0o222)
             log.touch()
-            child = forked(lambda: (unprivileged(), work(place)), log)  # noqa: B023
+            child = forked(lambda: unprivileged(work, place), log)  # noqa: B023
             if ended(child) < 0:
                 lost.append(f"{name}, {before}: ended by a signal")
             if wrong := differences(state(place), there):
@@ -77,8 +87,9 @@ def read_only(folder: Path) -> tuple[int, list[str]]:
     return tried, lost
 
 
-def unprivileged() -> None:
+def unprivileged(work: Callable[[Path], None], place: Path) -> None:
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
+    work(place)

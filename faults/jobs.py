@@ -45,7 +45,9 @@ def small() -> None:
 
     train.CHECKPOINT_SECONDS = 0.02
     module = import_module("llpe.lab.search")
-    module.FIRST_EPOCHS, module.ENOUGH_NODES, module.WAVE, module.WAIT_SECONDS = 4, 10, 4, 0.1
+    for name, value in {"FIRST_EPOCHS": 4, "ENOUGH_NODES": 10, "WAVE": 4, "WAIT_SECONDS": 0.1}.items():
+        assert hasattr(module, name), name
+        setattr(module, name, value)
 
 
 def train_job(folder: Path, workers: int = 1) -> None:

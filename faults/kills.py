@@ -69,7 +69,7 @@ def aim(moment: int) -> None:
             end()
         return write(path, content)
 
-    Path.write_bytes = write_bytes  # type: ignore[method-assign]
+    Path.write_bytes = write_bytes  # type: ignore[assignment, method-assign]
 
 
 def ended(child: int, seconds: float = 120.0) -> int:
