@@ -224,8 +224,12 @@ def test_the_section_search_is_taken_apart_and_checked():
     rest, settings = take_search(RAW | {"search": {"trials": 7}})
     assert settings.trials == 7
     assert rest == RAW
-    with pytest.raises(ConfigError, match=r"search.tirals"):
-        take_search(RAW | {"search": {"tirals": 7}})
+
+
+@pytest.mark.parametrize(("key", "value"), [("tirals", 7), ("trials", True), ("trials", "7"), ("seed", 2.0)])
+def test_a_bad_section_search_is_refused(key, value):
+    with pytest.raises(ConfigError, match=rf"search\.{key}"):
+        take_search(RAW | {"search": {key: value}})
 
 
 @pytest.mark.parametrize("preset", PRESETS)

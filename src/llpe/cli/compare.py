@@ -148,13 +148,14 @@ def table(
     from llpe.paper.results import tables as result_tables
     from llpe.report.tables import csv_text, make_tables
     from llpe.runs import load_runs
+    from llpe.storage import inert
 
     opt.check_choice("format", format, ("text", "json", "markdown", "latex", "csv"))
     if all(path.suffix == ".csv" for path in runs):  # published results, as `llpe reproduce` wrote them
         found = pd.concat([read_results(path) for path in runs])
         tables: Sequence[Table] = [*result_tables(found), *beside_the_paper(found)]
         document = found.astype(object).where(found.notna(), None).to_dict("records")
-        numbers = found.to_csv(index=False, lineterminator="\n").rstrip("\n")
+        numbers = found.map(inert).to_csv(index=False, lineterminator="\n").rstrip("\n")
     else:
         tables = made = make_tables(load_runs(runs))
         document, numbers = [each.as_dict() for each in made], csv_text(made)

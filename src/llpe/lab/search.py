@@ -75,7 +75,7 @@ class SearchConfig(BaseModel):
         seed: of the draws.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     method: Method = "tpe"
     trials: int | None = Field(None, ge=1)
     pruner: Literal["halving", "median", "none"] = "halving"
