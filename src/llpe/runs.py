@@ -29,7 +29,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from llpe.sealed import read_arrays, read_json, read_text
-from llpe.storage import graph_name, sweep
+from llpe.storage import PARTIAL, graph_name, sweep
 
 SPLIT = re.compile(r"split-(\d+)")
 AGAIN = "Delete the file and train again: only this split is computed again."
@@ -198,7 +198,10 @@ def load_runs(paths: Iterable[str | Path]) -> list[RunFolder]:
 
 
 def _counts(run: Path, given: Path) -> bool:
-    """False for a trial that its search did not choose (or not yet), unless trials were asked for."""
+    """False for a trial that its search did not choose (or not yet), unless trials were asked for, and for a config
+    that is being written, or was when its process ended."""
+    if run.suffix == PARTIAL:
+        return False
     trials = run.parent
     if trials.name != "trials" or not (trials.parent / "search.toml").is_file() or given in (run, trials):
         return True

@@ -50,6 +50,13 @@ def test_splits_come_in_the_order_of_their_numbers(make_run, tmp_path):
     assert [report["split"] for report in run.reports] == list(range(102))
 
 
+def test_a_config_that_is_being_written_does_not_count(make_run, tmp_path):
+    folder = make_run()
+    (folder / ".x1.partial").mkdir()
+    (folder / ".x1.partial" / "config.toml").write_text("half of a con")
+    assert [run.path for run in load_runs([tmp_path])] == [folder]
+
+
 def test_missing_and_empty_folders_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"`runs` must be folders, got .*nowhere', which is none"):
         load_runs([tmp_path / "nowhere"])
