@@ -78,6 +78,19 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     return checking
 
 
+class Described:
+    """A class whose subclasses check their arguments (see :func:`checked`) and show them all in their repr."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "__init__" in vars(cls):
+            cls.__init__ = checked(cls.__init__)  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        names = [name for name in inspect.signature(type(self)).parameters if name != "kwargs"]
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+
 def show(value: object) -> str:
     """A value as it is shown in a refusal: its repr, cut where it is long."""
     if isinstance(value, int) and abs(value) > 10**30:  # Python refuses to write very long ones

@@ -6,7 +6,6 @@ All are deterministic and show every argument in their repr, by which PyG notice
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, final
 
 import torch
@@ -15,27 +14,15 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from llpe.cache import Cache
-from llpe.checks import check_count, check_seed, checked, refusal
+from llpe.checks import Described, check_count, check_seed, refusal
 from llpe.encodings.base import Encoding
 from llpe.functional import laplacian_eigenvectors, random_walk_return
 from llpe.inputs import as_data
 from llpe.spectrum import end_spectrum
 
 
-class _Transform(BaseTransform):
-    """A transform that checks its arguments and shows them all in its repr."""
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls.__init__ = checked(cls.__init__)  # type: ignore[method-assign]
-
-    def __repr__(self) -> str:
-        names = [name for name in inspect.signature(type(self)).parameters if name != "kwargs"]
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
-
-
 @final
-class Prepare(_Transform):
+class Prepare(Described, BaseTransform):
     """Attaches the fixed part of an encoding, as ``encoding.prepare(data)`` does.
 
     Args:
@@ -59,7 +46,7 @@ class Prepare(_Transform):
 
 
 @final
-class AddLaplacianEigenvectorPE(_Transform):
+class AddLaplacianEigenvectorPE(Described, BaseTransform):
     """The first ``k`` nontrivial eigenvectors of the symmetric normalised Laplacian, as PyG's transform of that name.
 
     Unlike PyG's it is deterministic, finds every repeated eigenvalue, works on graphs with k or fewer nodes (missing
@@ -102,7 +89,7 @@ class AddLaplacianEigenvectorPE(_Transform):
 
 
 @final
-class AddRandomWalkPE(_Transform):
+class AddRandomWalkPE(Described, BaseTransform):
     """Return probabilities of random walks of 1 … ``walk_length`` steps, as PyG's transform of that name.
 
     Walks follow the edges as they are given: directions, self-loops and duplicates count, and so do weights (PyG's
@@ -127,7 +114,7 @@ class AddRandomWalkPE(_Transform):
 
 
 @final
-class AddGraphGPSStatistics(_Transform):
+class AddGraphGPSStatistics(Described, BaseTransform):
     """Writes the attributes that GraphGPS's encoders read.
 
     ``EigVals`` (num_nodes, k, 1) and ``EigVecs`` (num_nodes, k): the k lowest eigenpairs of the symmetric normalised

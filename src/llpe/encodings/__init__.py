@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from llpe.checks import refusal
 from llpe.encodings.base import Encoding
 from llpe.encodings.concat import Concat
 from llpe.encodings.elastic import ElasticPE
@@ -102,10 +103,9 @@ def make_encoding(name: str, **options: Any) -> Encoding:
         'ends'
     """
     if not isinstance(name, str) or name not in ENCODINGS:
-        raise ValueError(f"`name` must be one of {', '.join(ENCODINGS)}, got {name!r}.")
+        raise refusal("name", f"be one of {', '.join(ENCODINGS)}", repr(name))
     named = ENCODINGS[name]
-    unknown = {option: value for option, value in options.items() if option not in named.options}
-    if unknown:
+    if unknown := {option: value for option, value in options.items() if option not in named.options}:
         raise ValueError(_refusal(name, unknown))
     if "dim" not in options and name != "none":
         raise ValueError(f"`dim` must be given for {name!r}: the number of columns of the encoding.")
@@ -115,8 +115,7 @@ def make_encoding(name: str, **options: Any) -> Encoding:
 def _refusal(name: str, unknown: dict[str, Any]) -> str:
     """Why these options cannot be given with a name, and what to do instead."""
     for option, value in unknown.items():
-        if isinstance(value, str) and (option, value) in INSTEAD:
-            other = INSTEAD[option, value]
+        if isinstance(value, str) and (other := INSTEAD.get((option, value))):
             return f"`{option}` must be left out, got {value!r}: a name says it. Use the encoding {other!r}."
     advice = ""
     for option in unknown:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import hashlib
-import inspect
 import json
 import re
 from abc import ABC, abstractmethod
@@ -30,7 +29,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from llpe.cache import Cache, Result, fetch
-from llpe.checks import check_choice, check_count, check_seed, checked, refusal
+from llpe.checks import Described, check_count, check_seed, refusal
 from llpe.device import find_device
 from llpe.features import Features
 from llpe.graph import Graph
@@ -38,7 +37,7 @@ from llpe.inputs import GraphLike, as_data
 from llpe.storage import require_memory
 
 
-class Encoding(nn.Module, ABC):
+class Encoding(Described, nn.Module, ABC):
     """Base of all encodings. See the module's docstring for the contract.
 
     Attributes:
@@ -67,11 +66,6 @@ class Encoding(nn.Module, ABC):
     cost: str = "nothing"
     reference: ClassVar[str] = ""
     paper_options: ClassVar[Mapping[str, Any]] = {}
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "__init__" in vars(cls):
-            cls.__init__ = checked(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, dim: int, seed: int) -> None:
         super().__init__()
@@ -150,11 +144,9 @@ class Encoding(nn.Module, ABC):
             tensors = [one[name] for one in fixed]
             widths = {tuple(tensor.shape[1:]) for tensor in tensors}
             if len(widths) > 1:
-                raise ValueError(
-                    f"`data` must hold graphs of equal size for {self.name!r}, got {name} of the shapes "
-                    f"{', '.join(str([len(t), *t.shape[1:]]) for t in tensors)}. Its width grows with the graph: "
-                    "pass `width`, the nodes of the largest one."
-                )
+                got = f"{name} of the shapes {', '.join(str(list(tensor.shape)) for tensor in tensors)}"
+                instead = "Its width grows with the graph: pass `width`, the nodes of the largest one."
+                raise refusal("data", f"hold graphs of equal size for {self.name!r}", got, instead)
             tensor = tensors[0] if len(tensors) == 1 else torch.cat(tensors)
             data[name] = tensor.to(given.device, self._dtype(data) if tensor.is_floating_point() else tensor.dtype)
             slices[name] = torch.tensor([0, *accumulate(len(tensor) for tensor in tensors)])
@@ -191,21 +183,19 @@ class Encoding(nn.Module, ABC):
         tensor = data[name]
         rows = None if part in self.graph_parts else _rows(data)
         if rows is not None and tensor.size(0) != rows:
-            raise ValueError(
-                f"`data.{name}` must have a row for each of {rows} nodes, got {tensor.size(0)}. "
-                "The graph has changed since it was prepared: call encoding.prepare(data) again."
-            )
+            instead = "The graph has changed since it was prepared: call encoding.prepare(data) again."
+            raise refusal(f"data.{name}", f"have a row for each of {rows} nodes", tensor.size(0), instead)
         return tensor
 
     def _prepare_late(self, data: Data, name: str) -> None:
         """Writes the fixed part onto ``data`` itself, unless that is a part of a graph or nothing with edges."""
-        got = "a sample" if "n_id" in data else "no edges"  # PyG's loaders number the nodes they have drawn in n_id
-        if "n_id" in data or (data.edge_index is None and "adj_t" not in data):
-            raise ValueError(
-                f"`data` must be a whole graph or prepared by this encoding, got {got} and no "
-                f"attribute {name!r}. Call data = encoding.prepare(data) on the whole graph, before rows are "
-                f"taken, with the same arguments: {self!r}."
+        sample = "n_id" in data  # PyG's loaders number the nodes they have drawn
+        if sample or (data.edge_index is None and "adj_t" not in data):
+            got = f"{'a sample' if sample else 'no edges'} and no attribute {name!r}"
+            instead = (
+                "Call data = encoding.prepare(data) on the whole graph, before rows are taken, with the same arguments"
             )
+            raise refusal("data", "be a whole graph or prepared by this encoding", got, f"{instead}: {self!r}.")
         self._attach(data, [Graph.from_data(graph) for graph in _graphs(data)], cache=True)
 
     def _dtype(self, data: Data) -> torch.dtype:
@@ -214,10 +204,6 @@ class Encoding(nn.Module, ABC):
         if not isinstance(data.x, Tensor) or not data.x.is_floating_point():
             return own
         return torch.float64 if torch.float64 in (own, data.x.dtype) else data.x.dtype
-
-    def __repr__(self) -> str:
-        names = list(inspect.signature(type(self).__init__).parameters)[1:]
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 
 @torch.compiler.assume_constant_result
@@ -255,6 +241,3 @@ def seeded(seed: int, parameters: int = 0) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         yield
-
-
-__all__ = ["Encoding", "check_choice", "check_count", "check_seed", "seeded"]

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe.cache import Cache
+from llpe.checks import refusal
 from llpe.encodings.base import Encoding
 from llpe.graph import Graph
 
@@ -37,10 +38,8 @@ class Concat(Encoding):
         encodings = encodings if isinstance(encodings, Sequence | nn.ModuleList) else [encodings]
         wrong = [type(each).__name__ for each in encodings if not isinstance(each, Encoding)]
         if wrong or not encodings:
-            raise ValueError(
-                f"`encodings` must be one llpe encoding or more, got {', '.join(wrong) or 'none'}. "
-                "Build them with make_encoding(name, dim=…)."
-            )
+            instead = "Build them with make_encoding(name, dim=…)."
+            raise refusal("encodings", "be one llpe encoding or more", ", ".join(wrong) or "none", instead)
         super().__init__(dim=1, seed=0)
         self.dim = sum(each.dim for each in encodings)
         self.encodings = nn.ModuleList(encodings)

@@ -19,8 +19,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe.cache import Cache
-from llpe.checks import check_number, refusal
-from llpe.encodings.base import Encoding, check_count
+from llpe.checks import check_count, check_number, refusal
+from llpe.encodings.base import Encoding
 from llpe.graph import Graph
 from llpe.probes import draw
 from llpe.spmm import multiply, torch_csr

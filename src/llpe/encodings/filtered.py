@@ -31,9 +31,9 @@ from torch_geometric.data import Data
 
 from llpe import chebyshev
 from llpe.chebyshev import BANKS, spread, to_unit_rows
-from llpe.checks import check_number, refusal, show
+from llpe.checks import check_choice, check_count, check_number, refusal, show
 from llpe.device import wide
-from llpe.encodings.base import Encoding, check_choice, check_count, seeded
+from llpe.encodings.base import Encoding, seeded
 
 Start = Literal["uniform", "heat", "step"]
 Rows = Literal["plain", "unit"]
@@ -82,7 +82,7 @@ class FilteredEncoding(Encoding):
         for name, value in (("l1", l1), ("l2", l2)):
             check_number(name, value, least=0.0)
             if value and frozen:
-                raise ValueError(f"`{name}` must be 0 for frozen filters, got {value!r}. Nothing is learned.")
+                raise refusal(name, "be 0 for frozen filters", value, "Nothing is learned.")
         check_number("share", share, above=0.0)
         if size is not None:
             check_number("size", size, above=0.0)
@@ -127,10 +127,9 @@ class FilteredEncoding(Encoding):
         """
         given = _numbers("coefficients", coefficients, self.base)
         if given.shape != self.base.shape or not bool(torch.isfinite(given).all()):
-            raise ValueError(
-                f"`coefficients` must be finite and of shape [order, filters] = {list(self.base.shape)}, got "
-                f"{list(given.shape)}. The filters are shared by all signals: dim = signals × filters."
-            )
+            rule = f"be finite and of shape [order, filters] = {list(self.base.shape)}"
+            instead = "The filters are shared by all signals: dim = signals × filters."
+            raise refusal("coefficients", rule, list(given.shape), instead)
         if self.theta is not None and self.start == "uniform":
             self.theta.copy_(given)
             return
@@ -146,21 +145,21 @@ class FilteredEncoding(Encoding):
     def uses(self, part: str) -> bool:
         return {"basis": True, "levels": self.l1 > 0, "gram": self.l2 > 0 or self.l1 > 0}[part]
 
+    @torch.no_grad()
     def initialise(self, data: Data) -> None:
         """Sets ``scale`` by this data, once; and scales a bank to unit variance where rows keep their length."""
         if self._scaled:
             return
         basis = self.fixed(data, "basis")  # which may be on another device, once
-        with torch.no_grad():
-            if self.rows == "plain" and self.start != "uniform" and not self._given:
-                filtered = self._filtered(basis, self.coefficients.to(basis.device))
-                self.base.div_(spread(filtered).to(self.base.device))
-            if self.size is None:
-                filtered = self._filtered(basis, self.coefficients.to(basis.device))
-                length = torch.linalg.vector_norm(filtered.flatten(1), dim=1).mean()
-                self.scale.copy_(self.share * mean_length(data.x) / torch.where(length > 0, length, 1.0))
-            else:
-                self.scale.fill_(self.size)
+        if self.rows == "plain" and self.start != "uniform" and not self._given:
+            filtered = self._filtered(basis, self.coefficients.to(basis.device))
+            self.base.div_(spread(filtered).to(self.base.device))
+        if self.size is None:
+            filtered = self._filtered(basis, self.coefficients.to(basis.device))
+            length = torch.linalg.vector_norm(filtered.flatten(1), dim=1).mean()
+            self.scale.copy_(self.share * mean_length(data.x) / torch.where(length > 0, length, 1.0))
+        else:
+            self.scale.fill_(self.size)
         self._scaled = True
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
@@ -220,9 +219,7 @@ class FilteredEncoding(Encoding):
         """
         grid = _numbers("lambdas", lambdas, self.base).reshape(-1)
         if grid.numel() and not (float(grid.min()) >= -1e-6 and float(grid.max()) <= 2 + 1e-6):
-            raise ValueError(
-                f"`lambdas` must be in [0, 2], got values in [{float(grid.min()):g}, {float(grid.max()):g}]."
-            )
+            raise refusal("lambdas", "be in [0, 2]", f"values in [{float(grid.min()):g}, {float(grid.max()):g}]")
         terms = chebyshev.basis(grid.clamp(0, 2).cpu(), self.order)  # in float64, which not every device has
         return terms.to(grid.device) @ self.coefficients
 
@@ -238,15 +235,13 @@ def mean_length(x: Tensor | None) -> float:
     """The mean length of the rows of the features; 1 where there are none."""
     if not isinstance(x, Tensor) or x.dim() == 0 or not x.numel():
         return 1.0
-    with torch.no_grad():
-        if x.layout == torch.strided:
-            rows = x.reshape(x.size(0), -1).to(wide(x.device))
-            length = torch.linalg.vector_norm(rows, dim=1).mean()
-        else:
-            entries = x.detach().to_sparse_coo().coalesce()
-            squares = torch.zeros(x.size(0), dtype=wide(x.device), device=x.device)
-            length = squares.index_add_(0, entries.indices()[0], entries.values().to(squares) ** 2).sqrt().mean()
-        return float(length) or 1.0
+    if x.layout == torch.strided:
+        length = torch.linalg.vector_norm(x.reshape(x.size(0), -1).to(wide(x.device)), dim=1)
+    else:
+        entries = x.detach().to_sparse_coo().coalesce()
+        squares = torch.zeros(x.size(0), dtype=wide(x.device), device=x.device)
+        length = squares.index_add_(0, entries.indices()[0], entries.values().to(squares) ** 2).sqrt()
+    return float(length.mean()) or 1.0
 
 
 def penalty_parts(value: np.ndarray, count: np.ndarray, order: int, num_nodes: int) -> dict[str, Tensor]:
@@ -267,3 +262,9 @@ def penalty_parts(value: np.ndarray, count: np.ndarray, order: int, num_nodes: i
     levels[: value.size, 0] = torch.from_numpy(np.arccos(np.clip(value - 1, -1, 1)))
     levels[: value.size, 1] = torch.from_numpy(count)
     return {"levels": levels, "gram": gram[None]}
+
+
+def density_parts(moments: np.ndarray, order: int, num_nodes: int) -> dict[str, Tensor]:
+    """The same for a spectrum of which only the moments are known."""
+    values, share = chebyshev.density(moments, LEVELS)
+    return penalty_parts(values, num_nodes * share, order, num_nodes)

@@ -28,8 +28,8 @@ from torch import Tensor
 
 from llpe import chebyshev
 from llpe.cache import Cache, Result, fetch
-from llpe.encodings.base import check_count
-from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, penalty_parts
+from llpe.checks import check_count, refusal
+from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, density_parts
 from llpe.graph import Graph
 from llpe.laplacian import laplacian
 from llpe.probes import draw, precision, probe_features
@@ -89,21 +89,10 @@ class InvariantLLPE(FilteredEncoding):
         check_count("dim", dim)
         check_count("filters", filters)
         if dim % filters:
-            raise ValueError(f"`dim` must be a multiple of filters={filters}, got {dim}. Change one of them.")
+            raise refusal("dim", f"be a multiple of filters={filters}", dim, "Change one of them.")
         signals = dim // filters
-        super().__init__(
-            dim,
-            signals,
-            order=order,
-            start="heat",
-            rows="plain",
-            share=share,
-            size=size,
-            l1=l1,
-            l2=l2,
-            frozen=frozen,
-            seed=seed,
-        )
+        shared: dict[str, Any] = {"share": share, "size": size, "l1": l1, "l2": l2, "frozen": frozen, "seed": seed}
+        super().__init__(dim, signals, order=order, start="heat", rows="plain", **shared)
         self.filters, self.signals = filters, signals
 
     def fixed_arguments(self) -> dict[str, Any]:
@@ -116,8 +105,7 @@ class InvariantLLPE(FilteredEncoding):
 
         def fixed_part() -> Result:
             _, moments = probe_features(graph, order=self.order, probes=PROBES, seed=self.seed)
-            values, share = chebyshev.density(moments, LEVELS)
-            penalty = penalty_parts(values, graph.num_nodes * share, self.order, graph.num_nodes)
+            penalty = density_parts(moments, self.order, graph.num_nodes)
             return Result({"basis": _terms(graph, signals, self.order), **penalty}, {})
 
         return fetch("filtered-features", graph, arguments, fixed_part, cache=cache).tensors

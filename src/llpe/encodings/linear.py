@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from llpe.encodings.base import Encoding, check_count, seeded
+from llpe.checks import check_count, refusal
+from llpe.encodings.base import Encoding, seeded
 
 
 class LinearEncoding(Encoding):
@@ -46,10 +47,9 @@ class LinearEncoding(Encoding):
         matrix = self.fixed(data, self.part)
         self.initialise(data)
         if matrix.size(1) != self.project.in_features:
-            raise ValueError(
-                f"`{self.name}` must see {self.project.in_features} columns, as on the graph it was first prepared "
-                f"with, got {matrix.size(1)}. Its projection grows with the graph: build another one, or pass `width`."
-            )
+            rule = f"see {self.project.in_features} columns, as on the graph it was first prepared with"
+            instead = "Its projection grows with the graph: build another one, or pass `width`."
+            raise refusal(self.name, rule, matrix.size(1), instead)
         return nn.functional.linear(matrix, self.project.weight.to(matrix.dtype), self.project.bias.to(matrix.dtype))
 
 
@@ -58,8 +58,6 @@ def square_columns(matrix: Tensor, width: int | None) -> Tensor:
     if width is None:
         return matrix
     if matrix.size(1) > width:
-        raise ValueError(
-            f"`width` must be at least the number of nodes, got {width} for a graph of {matrix.size(1)} nodes. "
-            "Choose the largest graph's."
-        )
+        got = f"{width} for a graph of {matrix.size(1)} nodes"
+        raise refusal("width", "be at least the number of nodes", got, "Choose the largest graph's.")
     return nn.functional.pad(matrix, (0, width - matrix.size(1)))

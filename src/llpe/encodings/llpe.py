@@ -28,7 +28,7 @@ from torch import Tensor
 from llpe import chebyshev
 from llpe.cache import Cache
 from llpe.chebyshev import count_signals
-from llpe.encodings.base import check_choice, check_count
+from llpe.checks import check_choice, check_count, refusal
 from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start, penalty_parts
 from llpe.graph import Graph
 from llpe.probes import draw
@@ -102,41 +102,25 @@ class LLPE(FilteredEncoding):
         check_choice("scaling", scaling, ("unit", "minmax"))
         published = scaling == "minmax"
         if published and directions not in (None, 1):
-            raise ValueError(f"`directions` must be 1 with scaling='minmax', got {directions!r}. Leave it out.")
+            raise refusal("directions", "be 1 with scaling='minmax'", repr(directions), "Leave it out.")
+        if source not in ("full", "ends"):
+            raise refusal("source", "be 'full' or 'ends'", repr(source), "ProbeLLPE is the encoding from probes.")
+        if source == "full" and k is not None:
+            raise refusal("k", "be left out with source='full'", k, "Set source='ends' to use it.")
         size = 1.0 if published and size is None else size
         directions = count_signals("directions", directions, dim, 1 if size is not None else None)
         order = (64 if published else 32) if order is None else order
         start = ("uniform" if published else "heat") if start is None else start
-        super().__init__(
-            dim,
-            directions,
-            order=order,
-            start=start,
-            rows=rows,
-            share=share,
-            size=size,
-            l1=l1,
-            l2=l2,
-            frozen=frozen,
-            seed=seed,
-        )
-        if source not in ("full", "ends"):
-            raise ValueError(
-                f"`source` must be 'full' or 'ends', got {source!r}. ProbeLLPE is the encoding from probes."
-            )
-        if source == "full" and k is not None:
-            raise ValueError(f"`k` must be left out with source='full', got {k!r}. Set source='ends' to use it.")
+        shared: dict[str, Any] = {"share": share, "size": size, "l1": l1, "l2": l2, "frozen": frozen, "seed": seed}
+        super().__init__(dim, directions, order=order, start=start, rows=rows, **shared)
         if self.rows == "unit" and directions == 1:
-            raise ValueError("`rows` must be 'plain' with one direction, got 'unit'. Only the sign would be left.")
-        self.source, self.scaling, self.directions = source, scaling, directions
+            raise refusal("rows", "be 'plain' with one direction", "'unit'", "Only the sign would be left.")
+        self.source, self.scaling, self.directions, self.k = source, scaling, directions, k
         self.name = "llpe-minmax" if published else "llpe"
-        self.k = k
         if source == "ends":
-            self.name = "llpe-ends"
+            self.name, self.k = "llpe-ends", check_count("k", 64 if k is None else k)
             self.needs = "the first k and the last k eigenpairs"
             self.cost = "iterations · (edges + n·k), by Krylov spaces"
-            self.k = 64 if k is None else k
-            check_count("k", self.k)
 
     @classmethod
     def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:

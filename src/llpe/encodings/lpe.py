@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, final
 from torch import Tensor
 
 from llpe.cache import Cache
-from llpe.encodings.base import check_count
+from llpe.checks import check_count
 from llpe.encodings.linear import LinearEncoding, square_columns
 from llpe.functional import laplacian_eigenvectors
 from llpe.graph import Graph

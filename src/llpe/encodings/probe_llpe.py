@@ -14,17 +14,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, final
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from llpe import chebyshev
 from llpe.cache import Cache
 from llpe.chebyshev import count_signals
-from llpe.checks import refusal
-from llpe.encodings.base import check_count
-from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start, penalty_parts
+from llpe.checks import check_count, refusal
+from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start, density_parts
 from llpe.features import Features
 from llpe.graph import Graph
 from llpe.probes import probe_features
@@ -85,19 +82,8 @@ class ProbeLLPE(FilteredEncoding):
     ) -> None:
         check_count("dim", dim)
         probes = count_signals("probes", probes, dim)
-        super().__init__(
-            dim,
-            probes,
-            order=order,
-            start=start,
-            rows=rows,
-            share=share,
-            size=size,
-            l1=l1,
-            l2=l2,
-            frozen=frozen,
-            seed=seed,
-        )
+        shared: dict[str, Any] = {"share": share, "size": size, "l1": l1, "l2": l2, "frozen": frozen, "seed": seed}
+        super().__init__(dim, probes, order=order, start=start, rows=rows, **shared)
         self.probes = probes
 
     @classmethod
@@ -116,11 +102,7 @@ class ProbeLLPE(FilteredEncoding):
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         basis, moments = probe_features(graph, **self.probe_arguments(), device=graph.device)
-        return {"basis": basis, **self._penalty_parts(moments, graph.num_nodes)}
-
-    def _penalty_parts(self, moments: np.ndarray, num_nodes: int) -> dict[str, Tensor]:
-        values, share = chebyshev.density(moments, LEVELS)
-        return penalty_parts(values, num_nodes * share, self.order, num_nodes)
+        return {"basis": basis, **density_parts(moments, self.order, graph.num_nodes)}
 
     def prepare_from(self, features: Features | str | Path, data: Data) -> Data:
         """A shallow copy of ``data`` with the fixed part from a folder that ``llpe encode`` has written.
@@ -136,7 +118,7 @@ class ProbeLLPE(FilteredEncoding):
             instead = "Encode the graph again, or take the arguments that the features have."
             raise refusal("features", f"be those of {self!r} and of the graph", differ, instead)
         out = copy.copy(data)
-        parts = {"basis": features, **self._penalty_parts(features.moments, features.num_nodes)}
+        parts = {"basis": features, **density_parts(features.moments, self.order, features.num_nodes)}
         for part in filter(self.uses, parts):
             tensor = parts[part]
             out[self.attribute(part)] = tensor.to(self._dtype(data)) if isinstance(tensor, Tensor) else tensor

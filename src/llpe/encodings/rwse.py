@@ -11,7 +11,7 @@ from typing import Any, final
 from torch import Tensor
 
 from llpe.cache import Cache
-from llpe.encodings.base import check_count
+from llpe.checks import check_count
 from llpe.encodings.linear import LinearEncoding
 from llpe.graph import Graph
 from llpe.walks import return_probabilities

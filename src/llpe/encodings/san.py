@@ -8,15 +8,17 @@ masked. In training every eigenvector's sign is flipped at random in each forwar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, final
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 from torch_geometric.data import Data
 
 from llpe.cache import Cache
-from llpe.encodings.base import Encoding, check_count, seeded
+from llpe.checks import check_count, refusal
+from llpe.encodings.base import Encoding, seeded
 from llpe.functional import padded
 from llpe.graph import Graph
 from llpe.spectrum import end_spectrum
@@ -59,7 +61,7 @@ class SANPE(Encoding):
         for name, value in (("k", k), ("layers", layers), ("heads", heads)):
             check_count(name, value)
         if dim % heads:
-            raise ValueError(f"`dim` must be a multiple of heads={heads}, got {dim}. Change one of them.")
+            raise refusal("dim", f"be a multiple of heads={heads}", dim, "Change one of them.")
         self.k, self.layers, self.heads = k, layers, heads
         with seeded(seed, 8 * layers * dim**2):
             self.embed = nn.Linear(2, dim)
@@ -79,8 +81,7 @@ class SANPE(Encoding):
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         spectrum = end_spectrum(graph, first=self.k, seed=self.seed, cache=cache)
-        mask = torch.zeros(graph.num_nodes, self.k, dtype=torch.bool)
-        mask[:, : spectrum.values.numel()] = True
+        mask = torch.arange(self.k).repeat(graph.num_nodes, 1) < spectrum.values.numel()
         values = spectrum.values.expand(graph.num_nodes, -1)
         return {"vectors": padded(spectrum.vectors, self.k), "values": padded(values, self.k), "mask": mask}
 
@@ -91,54 +92,13 @@ class SANPE(Encoding):
             vectors = vectors * (2 * torch.randint(2, (self.k,), device=vectors.device) - 1)
         pairs = torch.stack([vectors, values], dim=-1).to(dtype)
         rows = max(1, CHUNK_ENTRIES // (self.k * (self.heads * self.k + 8 * self.dim)))
-        tensors = [pairs, self.fixed(data, "mask")]
-        return _in_row_chunks(self._encode, tensors, rows, list(self.parameters())).to(vectors.dtype)
+        mask = self.fixed(data, "mask")
+        if torch.compiler.is_compiling() or len(pairs) <= rows:
+            return self._encode(pairs, mask).to(vectors.dtype)
+        chunks = zip(pairs.split(rows), mask.split(rows), strict=True)  # each is computed again for its gradient
+        parts = [checkpoint(self._encode, *c, use_reentrant=False, preserve_rng_state=False) for c in chunks]
+        return torch.cat(parts).to(vectors.dtype)
 
     def _encode(self, pairs: Tensor, mask: Tensor) -> Tensor:
         hidden = self.transformer(self.embed(pairs), src_key_padding_mask=~mask)
         return (hidden * mask[..., None]).sum(dim=1)
-
-
-def _in_row_chunks(
-    function: Callable[..., Tensor], tensors: list[Tensor], rows: int, parameters: list[nn.Parameter]
-) -> Tensor:
-    """function(*tensors) on ``rows`` rows at a time, so that memory does not grow with the number of rows.
-
-    While torch traces, for ``compile`` or ``export``, all rows go at once: a trace has no gradients to ask for.
-
-    Args:
-        function: gives a row for each row; it uses ``parameters`` and draws nothing at random.
-        tensors: its arguments, which need no gradient.
-        rows: of a chunk.
-        parameters: what gradients are wanted for; each chunk is computed again for them.
-    """
-    if torch.compiler.is_compiling() or tensors[0].size(0) <= rows:
-        return function(*tensors)
-    return _Chunks.apply(function, rows, tensors, *parameters)
-
-
-class _Chunks(torch.autograd.Function):
-    """Keeps nothing of a chunk but its output: small leftovers of many chunks would scatter over the heap."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, function: Callable[..., Tensor], rows: int, tensors: list[Tensor], *parameters: Tensor
-    ) -> Tensor:
-        ctx.function, ctx.rows, ctx.tensors, ctx.parameters = function, rows, tensors, parameters
-        first = function(*(tensor[:rows] for tensor in tensors))
-        out = first.new_empty(tensors[0].size(0), *first.shape[1:])
-        out[:rows] = first
-        for begin in range(rows, out.size(0), rows):
-            out[begin : begin + rows] = function(*(tensor[begin : begin + rows] for tensor in tensors))
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        total = [torch.zeros_like(parameter) for parameter in ctx.parameters]
-        for begin in range(0, grad.size(0), ctx.rows):
-            with torch.enable_grad():
-                part = ctx.function(*(tensor[begin : begin + ctx.rows] for tensor in ctx.tensors))
-            new = torch.autograd.grad(part, ctx.parameters, grad[begin : begin + ctx.rows])
-            for one, more in zip(total, new, strict=True):
-                one += more
-        return (None, None, None, *total)

@@ -23,7 +23,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from llpe.cache import Cache
-from llpe.encodings.base import Encoding, check_count, seeded
+from llpe.checks import check_count
+from llpe.encodings.base import Encoding, seeded
 from llpe.functional import padded
 from llpe.graph import Graph
 from llpe.spectrum import end_spectrum
@@ -82,8 +83,7 @@ class SignNet(Encoding):
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         spectrum = end_spectrum(graph, first=self.k + 1, seed=self.seed, cache=cache)
         vectors = spectrum.vectors[:, int(spectrum.trivial) :][:, : self.k]
-        mask = torch.zeros(graph.num_nodes, self.k, dtype=torch.bool)
-        mask[:, : vectors.size(1)] = True
+        mask = torch.arange(self.k).repeat(graph.num_nodes, 1) < vectors.size(1)
         return {"vectors": padded(vectors, self.k), "mask": mask}
 
     def forward(self, data: Data) -> Tensor:
