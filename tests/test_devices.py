@@ -171,7 +171,7 @@ def test_prepare_puts_the_fixed_part_where_the_data_is(encoding, monkeypatch):
     monkeypatch.setattr(type(encoding), "fixed_part", lambda *_: parts)
     with fake_device():
         data = GRAPH.data.clone().to(DEVICE)
-        encoding._attach(data, [graph], False)
+        encoding.attach(data, [graph], False)
         assert parts
         assert all(data[name].device == DEVICE for name in parts)
         assert encoding.to(DEVICE)(data).device == DEVICE

@@ -8,14 +8,19 @@ import subprocess
 import sys
 import time
 import tomllib
+from functools import partialmethod
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
 
+from llpe import LLPE
 from llpe.data import sbm
-from llpe.encodings import ENCODINGS
+from llpe.encodings import ENCODINGS, Encoding
+from llpe.graph import Graph
+from llpe.models import Classifier
 
 SMALL = ["epochs=8", "hidden=8", "dim=8", "order=8", "splits.count=2", "--workers", 1]
 TRAIN = ["train", "--dataset", "sbm:n=80", "--encoding", "llpe", *SMALL]
@@ -41,6 +46,16 @@ def test_train_answers_with_the_promised_keys(trained):
     assert (trained["metric"], trained["splits"], trained["failed"]) == ("accuracy", 2, [])
     assert len(trained["test"]) == len(trained["val"]) == 2
     assert trained["mean_test"] == pytest.approx(np.mean(trained["test"]))
+
+
+def test_everything_is_made_once_for_all_splits(llpe, tmp_path, monkeypatch):
+    graph = save_named(tmp_path / "graph.npz")
+    made = {}
+    for kind, name in ((Encoding, "__init__"), (LLPE, "compute"), (Classifier, "__init__"), (Graph, "__init__")):
+        made[kind, name] = Mock(wraps=getattr(kind, name))
+        monkeypatch.setattr(kind, name, partialmethod(made[kind, name]))
+    llpe("train", "--dataset", graph, *SMALL, "--runs", tmp_path)
+    assert [each.call_count for each in made.values()] == [1, 1, 1, 2]  # the edges of the file, and the view of them
 
 
 def test_train_prints_a_table_where_the_run_is_and_how_features_are_scaled(llpe, tmp_path):

@@ -24,7 +24,6 @@ from llpe.lab.task import make_task, prepared
 from llpe.lab.traces import load_classifier, write_config
 from llpe.lab.train import make_optimiser, score, train_split
 from llpe.lab.workers import plan
-from llpe.models import Classifier
 from llpe.sealed import DamagedError, DamageWarning, write_text
 
 QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
@@ -223,23 +222,6 @@ def test_a_finished_run_is_not_trained_again_and_gives_the_same_result(trained, 
     assert torch.equal(again.probabilities, trained.probabilities)
 
 
-def test_the_graph_is_prepared_and_the_model_made_once_for_all_splits(monkeypatch):
-    made = {"prepare": 0, "classifier": 0}
-
-    def counting(name, original):
-        def call(*arguments, **options):
-            made[name] += 1
-            return original(*arguments, **options)
-
-        return call
-
-    config = config_of(model={"name": "sage"})
-    monkeypatch.setattr(LLPE, "prepare", counting("prepare", LLPE.prepare))
-    monkeypatch.setattr("llpe.lab.sections.Classifier", counting("classifier", Classifier))
-    run(SBM, config, workers=1)
-    assert made == {"prepare": 1, "classifier": 1}
-
-
 def test_another_config_in_the_folder_is_refused_by_its_keys(tmp_path):
     folder = RunFolder.of(tmp_path, config_of(training={"epochs": 1}).model_copy(update={"data": SBM.fingerprint}))
     with folder.locked():
@@ -260,7 +242,7 @@ def test_a_changed_graph_is_another_run(tmp_path):
 def test_a_trained_run_can_be_loaded_and_used(trained, tmp_path):
     folder = RunFolder.read(trained.run)
     model = load_classifier(folder)
-    data = prepared(SBM.data, model.encoding, features="auto")
+    data = prepared(SBM, model.encoding, features="auto")
     assert torch.allclose(predict(model, data), trained.probabilities, atol=1e-6)
     assert torch.equal(load_encoding(trained.run).theta, trained.encoding.theta)
     with pytest.raises(ValueError, match="`split` must be a finished split"):
@@ -464,9 +446,10 @@ def test_a_run_scales_the_features_of_other_graphs_as_it_scaled_its_own(tmp_path
     data, other = sbm(n=80, seed=1), sbm(n=80, seed=2)
     data.x = torch.nn.functional.one_hot(torch.arange(80) % 8).float()
     other.x = data.x - 0.01
+    dataset = NodeDataset("other", other, metric="accuracy", num_classes=2)
     result = fit(data, encoding="rwse", runs=tmp_path, dim=8, hidden=8, epochs=25)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = predict_graph(result.run, NodeDataset("other", other, metric="accuracy", num_classes=2))
-    expected = predict(result.model, prepared(other, result.encoding, features="rows"))
+        found = predict_graph(result.run, dataset)
+    expected = predict(result.model, prepared(dataset, result.encoding, features="rows"))
     assert np.allclose(found.probabilities, expected.numpy(), atol=1e-6)

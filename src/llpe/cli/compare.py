@@ -64,7 +64,7 @@ def compare(
     for words in left_out:
         console.note(words)
     note_scaling(dataset, configs[0])
-    found = load_runs([train_with_progress(dataset, config, runs, workers).run or "" for config in configs])
+    found = load_runs([train_with_progress(dataset, config, runs, workers=workers).run or "" for config in configs])
     best = find_best(found, label_runs(found))
     answer = best.sentence if best else "There is only one run, and nothing to compare it with."
     limits = reach(count, len(found) - 1)
@@ -105,7 +105,7 @@ def demo(
     from llpe.runs import load_runs
 
     configs = demo_configs(models=("mlp", "gt") if full else ("mlp",), splits=splits, device=device or "cpu")
-    fits = [train_with_progress(opt.open_graph(config.dataset), config, runs, workers) for config in configs]
+    fits = [train_with_progress(opt.open_graph(config.dataset), config, runs, workers=workers) for config in configs]
     found = load_runs([fit.run or "" for fit in fits])
     tables = make_tables(found)
     shown = []

@@ -16,8 +16,8 @@ from llpe.cli.app import app
 
 if TYPE_CHECKING:
     from llpe.data import NodeDataset
+    from llpe.encodings import Encoding
     from llpe.lab import Config, Fit, Found, Outcome, Progress
-    from llpe.lab.engine import Dask
     from llpe.lab.search import Trial
 
 
@@ -53,21 +53,22 @@ def train(
       llpe train --dataset big-graph/ --encoding llpe-probes probes=16 --features features/
       llpe train --dataset cora --engine dask --scheduler tcp://10.0.0.1:8786
     """
-    from llpe.lab import RunFolder, resolve
+    from llpe.lab import RunFolder
+    from llpe.lab.config import build
 
     raw = raw_config(request, dataset, encoding, model, device)
     if "search" in raw:
         raise ValueError("CONFIG must describe one experiment, got a section [search]. Use `llpe search`.")
-    config = resolve(raw)
+    config, built = build(raw)
     graph = opt.open_graph(config.dataset, data_root, features)
     if dry_run:
-        _show_dry_run(graph, config, json=json)
+        _show_dry_run(graph, config, built, json=json)
         return
     if features is None:
         note_scaling(graph, config)
     try:
         with opt.open_engine(engine, scheduler, workers) as where:
-            fit = train_with_progress(graph, config, runs, **where)
+            fit = train_with_progress(graph, config, runs, encoding=built, **where)
     except KeyboardInterrupt:
         folder = RunFolder.of(runs, config.model_copy(update={"data": graph.fingerprint}))
         chosen = [] if features is None else ["--features", str(features)]
@@ -213,9 +214,7 @@ def note_scaling(graph: NodeDataset, config: Config) -> None:
         console.note(f"{graph.name}: {words}; training.features=raw leaves them as they are.")
 
 
-def train_with_progress(
-    graph: NodeDataset, config: Config, runs: Path, workers: int | None = None, engine: Dask | None = None
-) -> Fit:
+def train_with_progress(graph: NodeDataset, config: Config, runs: Path, **how: Any) -> Fit:
     """Trains with a bar for each split."""
     from llpe.lab import run
 
@@ -230,15 +229,15 @@ def train_with_progress(
             progress.finish(f"{name} {outcome.split}", result)
 
         tell: Any = {"on_progress": on_progress, "on_outcome": on_outcome}
-        return run(graph, config, root=runs, workers=workers, engine=engine, **tell)
+        return run(graph, config, root=runs, **how, **tell)
 
 
-def _show_dry_run(graph: NodeDataset, config: Config, *, json: bool) -> None:
+def _show_dry_run(graph: NodeDataset, config: Config, encoding: Encoding, *, json: bool) -> None:
     """The config as TOML, so that it can be kept as a file; what it means here as comments."""
     from llpe.lab.dry_run import dry_run
     from llpe.lab.sections import dump_toml
 
-    found = dry_run(graph, config)
+    found = dry_run(graph, encoding)
     if json:
         console.write_json({"config": config.model_dump(), **found})
         return

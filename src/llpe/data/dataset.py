@@ -95,8 +95,8 @@ class NodeDataset:
 
     @cached_property
     def graph(self) -> Graph:
-        """The undirected view of the graph."""
-        return Graph.from_data(self.data, warn=False)
+        """The undirected view of the graph; says once what had to be changed for it."""
+        return Graph.from_data(self.data)
 
     @property
     def graph_fingerprint(self) -> str:

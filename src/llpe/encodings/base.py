@@ -130,11 +130,11 @@ class Encoding(Described, nn.Module, ABC):
         """
         out = copy.copy(data) if isinstance(data, Data) else as_data(data)
         graphs = [Graph.from_data(graph) for graph in _graphs(out)]
-        self._attach(out, graphs, cache, None if device is None else find_device(device))
+        self.attach(out, graphs, cache, None if device is None else find_device(device))
         return out
 
-    def _attach(self, data: Data, graphs: list[Graph], cache: bool | Cache, device: torch.device | None = None) -> None:
-        """Writes the fixed part onto ``data``, one graph or a batch of ``graphs``."""
+    def attach(self, data: Data, graphs: list[Graph], cache: bool | Cache, device: torch.device | None = None) -> None:
+        """Writes the fixed part onto ``data``, whose view, or those of its graphs if it is a batch, are ``graphs``."""
         given = data.x if isinstance(data.x, Tensor) else as_data(data).edge_index
         for graph in graphs:
             graph.device = device or given.device
@@ -196,7 +196,7 @@ class Encoding(Described, nn.Module, ABC):
                 "Call data = encoding.prepare(data) on the whole graph, before rows are taken, with the same arguments"
             )
             raise refusal("data", "be a whole graph or prepared by this encoding", got, f"{instead}: {self!r}.")
-        self._attach(data, [Graph.from_data(graph) for graph in _graphs(data)], cache=True)
+        self.attach(data, [Graph.from_data(graph) for graph in _graphs(data)], cache=True)
 
     def _dtype(self, data: Data) -> torch.dtype:
         """float64 if the features or the parameters are, else the features' dtype, else the parameters'."""

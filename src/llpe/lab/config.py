@@ -34,7 +34,7 @@ from llpe.data.synthetic import GENERATORS
 from llpe.device import check_autocast, find_device
 from llpe.encodings import ENCODINGS, INSTEAD, Encoding, make_encoding
 from llpe.lab.sections import SECTIONS, Config, EncodingConfig, ModelConfig
-from llpe.models import VARIANTS, Classifier, backbone_options
+from llpe.models import VARIANTS, backbone_options, make_backbone
 
 # How long rows of an encoding are beside those of the features, which are projected here and so become smaller: an MLP
 # knows nothing else of the graph; a model that sees neighbours is disturbed by more.
@@ -61,6 +61,11 @@ def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
         >>> config.encoding.model_dump()
         {'name': 'rwse', 'dim': 8, 'steps': 16, 'seed': 0}
     """
+    return build(raw, find_dataset=find_dataset)[0]
+
+
+def build(raw: dict[str, Any], *, find_dataset: bool = True) -> tuple[Config, Encoding]:
+    """What :func:`resolve` returns, and the encoding, which says what is wrong with its options when it is built."""
     if not isinstance(raw, dict):
         raise ConfigError([f"`config` must be nested dicts, as in a config file, got {show(raw)}."])
     raw = _plain(raw)
@@ -70,11 +75,9 @@ def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
         config = Config.model_validate(raw)
     except ValidationError as error:
         problems += [_in_words(problem, raw) for problem in error.errors()]
-    model = raw.get("model", {})
-    encoding = _check_encoding(
-        raw.get("encoding", {}), model.get("name") if isinstance(model, dict) else None, problems
-    )
-    _check_model(raw.get("model", {}), encoding, problems)
+    own, model = (raw[name] if isinstance(raw.get(name), dict) else {} for name in ("encoding", "model"))
+    encoding = _build_encoding(own, model.get("name"), problems)
+    _check_model(model, encoding, problems)
     if config is not None:
         try:
             check_autocast(find_device(config.training.device), config.training.autocast)
@@ -94,7 +97,7 @@ def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
         "encoding": EncodingConfig(**options),
         "model": config.model.model_copy(update={"layers": layers}),
     }
-    return config.model_copy(update=update)
+    return config.model_copy(update=update), encoding
 
 
 def load_config(path: str | Path) -> dict[str, Any]:
@@ -153,9 +156,7 @@ def _keys(raw: dict[str, Any]) -> list[str]:
     return [f"{section}.{key}" for section in SECTIONS for key in _options_of(section, raw)]
 
 
-def _check_encoding(raw: Any, model: Any, problems: list[str]) -> Encoding | None:
-    if not isinstance(raw, dict):
-        return None
+def _build_encoding(raw: dict[str, Any], model: Any, problems: list[str]) -> Encoding | None:
     name = raw.get("name", EncodingConfig().name)
     options: dict[str, Any] = {"dim": EncodingConfig().dim}
     if isinstance(name, str) and name in ENCODINGS and "share" in ENCODINGS[name].options and raw.get("size") is None:
@@ -167,18 +168,17 @@ def _check_encoding(raw: Any, model: Any, problems: list[str]) -> Encoding | Non
         return None
 
 
-def _check_model(raw: Any, encoding: Encoding | None, problems: list[str]) -> None:
-    if not isinstance(raw, dict):
-        return
-    options = {key: value for key, value in raw.items() if key != "name"}
-    name = raw.get("name", ModelConfig().name)
+def _check_model(raw: dict[str, Any], encoding: Encoding | None, problems: list[str]) -> None:
+    name, hidden = raw.get("name", ModelConfig().name), raw.get("hidden", ModelConfig().hidden)
+    options = {key: value for key, value in raw.items() if key not in ("name", "hidden", "input_dropout")}
     try:
-        known = ["name", "hidden", "input_dropout", *backbone_options(name)]
+        known = backbone_options(name)
         unknown = [key for key in options if key not in known]
-        if isinstance(name, str) and name[:1].islower() and unknown:
-            problems.append(f"model: options of {name!r} must be among {', '.join(known)}, got {', '.join(unknown)}.")
-        elif encoding is not None:
-            Classifier(encoding, in_features=1, num_classes=2, model=name, **options)
+        if name[:1].islower() and unknown:
+            every = ", ".join(["name", "hidden", "input_dropout", *known])
+            problems.append(f"model: options of {name!r} must be among {every}, got {', '.join(unknown)}.")
+        elif encoding is not None and isinstance(hidden, int):
+            make_backbone(name, width=hidden + encoding.dim, **{"feedforward": hidden} | options)
     except (ValueError, TypeError) as error:
         problems.append(f"model: {error}")
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from llpe.data import NodeDataset
-from llpe.lab.config import Config
+from llpe.encodings import Encoding
 
 
-def dry_run(dataset: NodeDataset, config: Config) -> dict[str, Any]:
+def dry_run(dataset: NodeDataset, encoding: Encoding) -> dict[str, Any]:
     """The size of the graph, the encoding's columns, and the size of its fixed part.
 
     Example:
         >>> from llpe.data import load_graph
-        >>> from llpe.lab.config import resolve
-        >>> config = resolve({"dataset": "sbm:n=80", "encoding": {"name": "lpe-flk", "dim": 16, "k": 4}})
-        >>> found = dry_run(load_graph("sbm:n=80"), config)
+        >>> from llpe.encodings import make_encoding
+        >>> found = dry_run(load_graph("sbm:n=80"), make_encoding("lpe-flk", dim=16, k=4))
         >>> found["columns"], found["fixed_columns"], found["fixed_bytes"]
         (16, 8, 2560)
     """
     if dataset.num_classes < 2:
         raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
-    encoding = config.make_encoding()
     return {
         "nodes": dataset.num_nodes,
         "edges": dataset.data.num_edges // 2,

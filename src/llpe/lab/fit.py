@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 from llpe.data import NodeDataset, Split, make_splits
 from llpe.device import find_device
 from llpe.encodings import Encoding
-from llpe.lab.config import Config, ConfigError, assign, resolve
+from llpe.lab.config import Config, ConfigError, assign, build
 from llpe.lab.engine import Dask
 from llpe.lab.pieces import train_away, train_here
 from llpe.lab.predict import predict
@@ -140,14 +140,9 @@ def fit(
         raise ValueError(
             f"`{min(own)}` must be left out with a module as model, got it. The module itself decides that."
         )
-    config = resolve(raw, find_dataset=False)
-    classifier = None
-    if isinstance(encoding, Encoding) or isinstance(model, nn.Module):
-        if runs is not None:
-            raise ValueError(
-                "`runs` must be left out with a module as encoding or model: a run needs names. Use names."
-            )
-        classifier = _classifier(encoding, model, config, dataset)
+    config, built = build(raw, find_dataset=False)
+    if runs is not None and not (isinstance(encoding, str) and isinstance(model, str)):
+        raise ValueError("`runs` must be left out with a module as encoding or model: a run needs names. Use names.")
     return run(
         dataset,
         config,
@@ -156,7 +151,8 @@ def fit(
         workers=workers,
         engine=engine,
         cache=cache,
-        model=classifier,
+        encoding=built if isinstance(encoding, str) else copy.deepcopy(encoding),
+        model=None if isinstance(model, str) else copy.deepcopy(model),
         on_progress=on_progress,
     )
 
@@ -170,11 +166,15 @@ def run(
     workers: int | None = None,
     engine: Dask | None = None,
     cache: bool = True,
-    model: Classifier | None = None,
+    encoding: Encoding | None = None,
+    model: nn.Module | None = None,
     on_progress: Tell | None = None,
     on_outcome: Callable[[Outcome], None] | None = None,
 ) -> Fit:
-    """Trains every split of a config on a loaded data set; with ``root``, in a resumable run folder below it."""
+    """Trains every split of a config on a loaded data set; with ``root``, in a resumable run folder below it.
+
+    ``encoding`` and ``model`` are modules to train in place of those that the config names.
+    """
     if config.data not in (None, dataset.fingerprint):
         raise ConfigError([f"`data`: {dataset.name} must be the graph the config was made for, got other content."])
     config = config.model_copy(update={"data": dataset.fingerprint})
@@ -182,7 +182,7 @@ def run(
         splits = make_splits(dataset, config.splits.kind, count=config.splits.count, seed=config.splits.seed)
     device = find_device(config.training.device)
     plan(len(splits), workers)  # refuses before anything is written
-    task = make_task(dataset, config, model=model, cache=cache)
+    task = make_task(dataset, config, encoding=encoding, model=model, cache=cache)
     folder = None if root is None else RunFolder.of(root, config)
     with nullcontext() if folder is None else folder.locked():
         outcomes = train_splits(
@@ -270,16 +270,3 @@ def _splits(dataset: NodeDataset, splits: int | Split | Iterable[Split] | None) 
     if splits is None or isinstance(splits, int):
         return make_splits(dataset, "random", count=1 if splits is None else splits)
     return list(splits)
-
-
-def _classifier(encoding: str | Encoding, model: str | nn.Module, config: Config, dataset: NodeDataset) -> Classifier:
-    """With copies of the modules that were given, which are left alone."""
-    shared = None if isinstance(model, str) else {"hidden", "input_dropout"}
-    options = config.model.model_dump(include=shared, exclude={"name"})
-    return Classifier(
-        copy.deepcopy(encoding) if isinstance(encoding, Encoding) else config.make_encoding(),
-        in_features=dataset.num_features,
-        num_classes=dataset.num_classes,
-        model=config.model.name if isinstance(model, str) else copy.deepcopy(model),
-        **options,
-    )

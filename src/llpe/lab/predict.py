@@ -91,7 +91,7 @@ def predict_graph(
             stacklevel=2,
         )
     features = report.get("features", "auto")  # as when it was trained
-    data = prepared(dataset.data, model.encoding, features=features, device=where)
+    data = prepared(dataset, model.encoding, features=features, device=where)
     probabilities = predict(model.to(where), data).cpu()
     names, metric = _class_names(report["class_names"], report["num_classes"]), str(report["metric"])
     y = _as_classes(dataset, names)

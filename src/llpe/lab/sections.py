@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, model_serializer
+from torch import nn
 
 from llpe.checks import LARGEST_SEED, MOST
 from llpe.encodings import Encoding, make_encoding
@@ -97,10 +98,17 @@ class Config(_Section):
         options = self.encoding.model_dump(exclude={"name"})
         return make_encoding(self.encoding.name, **options)
 
-    def make_classifier(self, num_features: int, num_classes: int) -> Classifier:
-        options = self.model.model_dump(exclude={"name"})
+    def make_classifier(
+        self, num_features: int, num_classes: int, *, encoding: Encoding | None = None, model: nn.Module | None = None
+    ) -> Classifier:
+        """The classifier of this config, with the given modules in place of those that it names."""
+        options = self.model.model_dump(include=None if model is None else {"hidden", "input_dropout"})
         return Classifier(
-            self.make_encoding(), in_features=num_features, num_classes=num_classes, model=self.model.name, **options
+            self.make_encoding() if encoding is None else encoding,
+            in_features=num_features,
+            num_classes=num_classes,
+            model=options.pop("name") if model is None else model,
+            **options,
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import nn
 from torch_geometric.data import Data
 
 from llpe.data import MappedDataset, NodeDataset, scaled_features, sparse_features
@@ -36,43 +37,40 @@ def make_task(
     dataset: NodeDataset,
     config: Config,
     *,
-    model: Classifier | None = None,
+    encoding: Encoding | None = None,
+    model: nn.Module | None = None,
     data: Data | None = None,
     cache: bool = True,
 ) -> Task:
     """Prepares the graph and makes the model, once for all splits.
 
     Args:
-        model: a classifier instead of the one that the config describes.
+        encoding, model: modules to use in place of those that the config names.
         data: the graph, prepared before for the same encoding.
         cache: keep the encoding's fixed part on disk.
     """
     if dataset.num_classes < 2:
         raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
-    if model is None:
-        model = config.make_classifier(dataset.num_features, dataset.num_classes)
+    made = config.make_classifier(dataset.num_features, dataset.num_classes, encoding=encoding, model=model)
     if data is None and isinstance(dataset, MappedDataset):
-        data = mapped_data(dataset, model, config)
+        data = mapped_data(dataset, made, config)
     elif data is None:
-        data = prepared(
-            dataset.data,
-            model.encoding,
-            features=config.training.features,
-            device=find_device(config.training.device),
-            cache=cache,
-        )
-    model.encoding.initialise(typical_rows(data))
-    return Task(dataset, config, data, model, None if model.backbone.row_wise else model.inputs(data))
+        device = find_device(config.training.device)
+        data = prepared(dataset, made.encoding, features=config.training.features, device=device, cache=cache)
+    made.encoding.initialise(typical_rows(data))
+    return Task(dataset, config, data, made, None if made.backbone.row_wise else made.inputs(data))
 
 
-def prepared(data: Data, encoding: Encoding, *, features: str, device: torch.device = CPU, cache: bool = True) -> Data:
+def prepared(
+    dataset: NodeDataset, encoding: Encoding, *, features: str, device: torch.device = CPU, cache: bool = True
+) -> Data:
     """A graph as models see it: features on their scale, sparse where that pays, and the encoding's fixed part.
 
     Only the sparse products of the fixed part are computed on ``device``.
     """
-    data = copy.copy(data)
-    data.x = scaled_features(data.x, features)[0]
-    data = encoding.prepare(data, cache=cache, device=device)
+    data, view = copy.copy(dataset.data), copy.copy(dataset.graph)
+    data.x = view.features = scaled_features(data.x, features)[0]
+    encoding.attach(data, [view], cache, device)
     data.x = sparse_features(data.x)
     return data
 
