@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from jobs import GRAPH, RAW, differences, state
@@ -57,7 +58,7 @@ def many_trials(count: int, folder: Path) -> tuple[int, list[str]]:
 def trials(count: int, folder: Path) -> dict[str, int]:
     side = max(8, int(count**0.5) + 1)
     rates = [round(0.001 * (1 + step), 6) for step in range(side)]
-    space = {"lr": rates, "weight_decay": rates, "dropout": [0.2], "order": [8]}
+    space: dict[str, list[Any]] = {"lr": rates, "weight_decay": rates, "dropout": [0.2], "order": [8]}
     space |= {"optimizer": ["adam"], "hidden": [4], "layers": [1], "l1": [0.0], "size": [1.0]}
     raw = RAW | {"training": {"epochs": 1, "patience": 1}, "splits": {"count": 1}}
     memory: list[int] = []

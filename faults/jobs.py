@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from safetensors import safe_open
@@ -26,7 +27,7 @@ RAW = {
     "splits": {"count": 3},
 }
 CONFIG = resolve(RAW)
-SPACE = {"lr": [0.1, 0.03, 0.01], "dropout": [0.0, 0.2, 0.4], "order": [8, 16]}
+SPACE: dict[str, list[Any]] = {"lr": [0.1, 0.03, 0.01], "dropout": [0.0, 0.2, 0.4], "order": [8, 16]}
 SPACE |= {"optimizer": ["adam"], "hidden": [4], "layers": [1], "l1": [0.0], "size": [1.0]}
 STUDY = settings_of("sbm", "quick") | {
     "graphs": [{"title": "blocks", "names": ["sbm:n=60,degree=8,homophily={}"], "classes": 2}],
