@@ -47,7 +47,7 @@ def large(size: Size) -> Iterator[Row]:
         (place / "edges.npz").unlink()
         memory = needed_memory(GraphFolder.open(place / "graph"), PROBES // 2)  # two blocks
         command = ("encode", "graph", "-o", "features", *ENCODING, "--memory", str(memory))
-        killed = run(*command, place=place, until=place / "features" / "block-001.terms")
+        killed = run(*command, place=place, until="features/block-001-*/terms")
         finished = (place / "features" / "block-000.npy").stat().st_mtime_ns
         resumed = run(*command, place=place)
         features, entries = Features.open(place / "features"), GraphFolder.open(place / "graph").num_entries
@@ -62,13 +62,13 @@ def large(size: Size) -> Iterator[Row]:
     yield from compared(size)
 
 
-def run(*arguments: str, place: Path, until: Path | None = None) -> Done:
-    """Runs `llpe` within the limit, to its end or until a file is there; then it is killed."""
+def run(*arguments: str, place: Path, until: str | None = None) -> Done:
+    """Runs `llpe` within the limit, to its end or until a file of this pattern is there; then it is killed."""
     shell = f'ulimit -v {int(LIMIT * 1e6)} && exec "$@"'
     command = ["bash", "-c", shell, "-", sys.executable, "-m", "llpe.cli", *arguments]
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=place)
-    while until is not None and not until.exists() and _alive(process.pid):
+    while until is not None and not list(place.glob(until)) and _alive(process.pid):
         time.sleep(0.02)
     if until is not None:
         process.kill()

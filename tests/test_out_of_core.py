@@ -109,7 +109,7 @@ tell = lambda done, total: time.sleep(60) if done > 30 else None
 out_of_core.encode_folder(GraphFolder.open({str(graph.path)!r}), {str(out)!r}, **{OPTIONS!r}, on_progress=tell)
 """
     process = subprocess.Popen([sys.executable, "-c", code])
-    while not (out / "block-001.terms").exists() and process.poll() is None:
+    while not list(out.glob("block-001-*/terms")) and process.poll() is None:
         time.sleep(0.05)
     with pytest.raises(ValueError, match="must be written by one process"):
         encode_folder(graph, out, **OPTIONS)
@@ -118,7 +118,7 @@ out_of_core.encode_folder(GraphFolder.open({str(graph.path)!r}), {str(out)!r}, *
     before = changed(out)
     encode_folder(graph, out, **OPTIONS)
     assert before["block-000.npy"] == changed(out)["block-000.npy"]
-    assert not list(out.glob("*.terms"))
+    assert not list(out.glob("block-*-*"))
     assert torch.equal(Features.open(out)[:], probe_features(Graph.from_data(graph), order=6, probes=10)[0])
 
 
@@ -130,6 +130,13 @@ def test_blocks_are_independent_and_their_work_can_be_sent_to_other_processes(gr
         pickle.loads(pickle.dumps(partial(encode_block, graph.path, tmp_path / "parts", block)))()
     parts = Features.open(tmp_path / "parts")
     assert torch.equal(parts[:], Features.open(tmp_path / "whole")[:])
+
+
+def test_a_worker_that_was_given_up_and_its_successor_do_not_disturb_each_other(graph, tmp_path):
+    out, block = tmp_path / "out", partial(encode_block, graph.path, tmp_path / "out", 0)
+    encode_folder(graph, out, compute=lambda *_: None, **OPTIONS)
+    block(lambda products: block() if products == 30 else None)  # another computes it in the middle
+    assert torch.equal(Features.open(out)[:], probe_features(Graph.from_data(graph), order=6, probes=10)[0])
 
 
 def test_memory_decides_the_width_of_blocks_and_too_little_is_refused(graph):
@@ -153,9 +160,9 @@ def test_a_full_disk_is_said_and_finished_blocks_are_kept(graph, narrow, tmp_pat
         write(store, *arguments)
 
     monkeypatch.setattr(module._Terms, "write", full)
-    with pytest.raises(OSError, match=r"No space left on device: .*block-\d\d\d.terms"):
+    with pytest.raises(OSError, match=r"No space left on device: .*block-\d\d\d-.*/terms"):
         encode_folder(graph, out, **OPTIONS)
-    assert not list(out.glob("*.terms"))
+    assert not list(out.glob("block-*-*"))
     monkeypatch.setattr(module._Terms, "write", write)
     before = changed(out)
     encode_folder(graph, out, **OPTIONS)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,6 +72,8 @@ def encode_folder(
     try:
         with FileLock(out / ".lock", timeout=0):
             features = _plan(wanted)
+            for killed in out.glob("block-*-*"):
+                shutil.rmtree(killed, ignore_errors=True)
             left = [block for block in range(features.num_blocks) if not features.finished(block)]
             _require_disk(features, left)
             done = {block: len(features.columns(block)) * order for block in range(features.num_blocks)}
@@ -154,8 +157,9 @@ def encode_block(graph: Path, out: Path, block: int, on_term: Callable[[int], No
     if folder.fingerprint != features.graph:
         raise refusal(str(graph), "be the graph of the features", "another one", "Choose another folder.")
     file = features.file(block)
-    terms, turned = file.with_suffix(".terms"), file.with_suffix(".partial")
-    try:
+    # a folder of its own: a cluster may give up a worker that still computes the same block
+    with tempfile.TemporaryDirectory(prefix=f"{file.stem}-", dir=out, ignore_cleanup_errors=True) as own:
+        terms, turned = Path(own, "terms"), Path(own, file.name)
         with _naming(terms), terms.open("w+b") as file_of_terms:
             columns = features.columns(block)
             store = _Terms(file_of_terms.fileno(), folder.num_nodes, len(columns))
@@ -164,9 +168,6 @@ def encode_block(graph: Path, out: Path, block: int, on_term: Callable[[int], No
                 facts = _turn(store, turned, features.order)
         os.replace(turned, file)
         write_document(file.with_suffix(".json"), FORMAT, facts)
-    finally:
-        terms.unlink(missing_ok=True)
-        turned.unlink(missing_ok=True)
 
 
 def _write_terms(
