@@ -132,10 +132,20 @@ def test_blocks_are_independent_and_their_work_can_be_sent_to_other_processes(gr
     assert torch.equal(parts[:], Features.open(tmp_path / "whole")[:])
 
 
+def stop(products):
+    raise KeyboardInterrupt
+
+
 def test_a_worker_that_was_given_up_and_its_successor_do_not_disturb_each_other(graph, tmp_path):
     out, block = tmp_path / "out", partial(encode_block, graph.path, tmp_path / "out", 0)
     encode_folder(graph, out, compute=lambda *_: None, **OPTIONS)
-    block(lambda products: block() if products == 30 else None)  # another computes it in the middle
+
+    def begin_again(products):
+        if products == 30:
+            with pytest.raises(KeyboardInterrupt):
+                block(stop)
+
+    block(begin_again)
     assert torch.equal(Features.open(out)[:], probe_features(Graph.from_data(graph), order=6, probes=10)[0])
 
 

@@ -252,6 +252,8 @@ class _Terms:
         content, place = out.reshape(-1).view(np.uint8).data, self._place(term, first)
         while content:
             done = os.preadv(self.descriptor, [content], place)
+            if not done:
+                raise OSError(errno.EIO, "the file of terms was cut off")
             content, place = content[done:], place + done
         return out
 
