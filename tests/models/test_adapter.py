@@ -105,3 +105,9 @@ def test_what_does_not_fit_is_refused_at_once(model, options, message):
 def test_a_result_that_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"`Own.forward` must return a tensor of shape \[12, 8\], got \[12, 5\]"):
         Adapter(Own(out=5), width=8)(H, DATA.edge_index)
+
+
+def test_dropout_inside_a_pyg_layer_is_that_of_the_stack_unless_it_is_given():
+    for options, inner in (({}, 0.5), ({"inner_dropout": 0.0}, 0.0)):
+        gat = make_backbone("GAT", width=8, dropout=0.5, **options)
+        assert gat.layers[0].operation.module.convs[0].dropout == inner

@@ -193,3 +193,18 @@ def test_entries_of_features_and_encoding_are_dropped_in_training_only(data):
     assert 0 < int(kept.sum()) < kept.numel()
     torch.testing.assert_close(encoding[kept], 2 * exact[kept])
     assert not torch.equal(dropping.states(data)[:, :8], plain.states(data)[:, :8])
+
+
+@every_model
+@every_variant
+def test_an_encoding_may_be_added_before_every_layer(data, model, variant):
+    classifier = make(model=model, variant=variant, layers=2, where="layers").eval()
+    edges = classifier.backbone.edges(data.edge_index, None, 12, torch.float32)
+    h, positions = classifier.features(data.x), classifier.encoding(data)
+    for add, layer in zip(classifier.added, classifier.backbone.layers, strict=True):
+        h = layer(h + positions @ add.weight.T + add.bias, edges)
+    expected = classifier.head(classifier.backbone.norm(h))
+    torch.testing.assert_close(classifier(data), expected)
+    torch.testing.assert_close(classifier(classifier.inputs(data), torch.tensor([4, 1])), expected[[4, 1]])
+    with pytest.raises(ValueError, match="`where` must be one of 'input', 'layers', got 'head'"):
+        make(where="head")

@@ -127,6 +127,7 @@ def test_layers_have_a_default_for_each_variant():
 
 def test_every_option_is_listed_with_its_default():
     shared = {"layers": None, "dropout": 0.0, "variant": "plain", "feedforward": None, "norm_eps": 1e-5}
+    shared |= {"residual": False, "normalise": "none"}
     assert backbone_options("sage") == backbone_options("GAT") == shared
     assert backbone_options("gt") == {**shared, "heads": 4, "attention_dropout": 0.0}
 
@@ -139,6 +140,7 @@ def test_every_option_is_listed_with_its_default():
         ({"layers": 1.5}, r"`layers` must be an integer, got 1\.5"),
         ({"dropout": 1.0}, r"`dropout` must be at least 0 and below 1, got 1\.0"),
         ({"variant": "weak"}, "`variant` must be one of 'plain', 'strong', got 'weak'"),
+        ({"normalise": "group"}, "`normalise` must be one of 'none', 'layer', 'batch', got 'group'"),
         ({"feedforward": 0}, "`feedforward` must be an integer of at least 1, got 0"),
         ({"norm_eps": -1e-5}, "`norm_eps` must be a finite number of at least 0, got -1e-05"),
         ({"width": 0}, "`width` must be an integer of at least 1, got 0"),

@@ -193,3 +193,24 @@ def test_gt_needs_memory_linear_in_nodes_in_training():
     run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True, timeout=120)
     attention_matrices = 6000 * 6000 * 4 * 4
     assert int(run.stdout) * 1024 < attention_matrices / 8
+
+
+@pytest.mark.parametrize("norm", [nn.LayerNorm, nn.BatchNorm1d])
+@pytest.mark.parametrize("training", [True, False])
+def test_a_plain_layer_adds_its_residual_before_the_norm_and_relu(norm, training):
+    data, name = tiny("grid"), "layer" if norm is nn.LayerNorm else "batch"
+    backbone = make_backbone("gcn", width=8, layers=2, residual=True, normalise=name).train(training)
+    start = h = torch.randn(data.num_nodes, 8)
+    edges = backbone.edges(data.edge_index, None, data.num_nodes, torch.float32)
+    for layer in backbone.layers:
+        naive = norm(8).train(training)
+        naive.load_state_dict(layer.norm.state_dict())
+        h = torch.clamp(naive(layer.operation(h, edges) + h @ layer.residual.weight.T + layer.residual.bias), min=0)
+    torch.testing.assert_close(backbone(start, data.edge_index), h)
+
+
+@pytest.mark.parametrize("options", [{"variant": "strong"}, {"model": "gt"}])
+@pytest.mark.parametrize("own", [{"residual": True}, {"normalise": "batch"}])
+def test_layers_with_norms_of_their_own_take_no_others(options, own):
+    with pytest.raises(ValueError, match="`residual` must be left out, as `normalise`"):
+        make_backbone(**{"model": "gcn", "width": 8, **options, **own})

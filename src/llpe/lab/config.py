@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from llpe.checks import show
+from llpe.checks import check_choice, show
 from llpe.data import BENCHMARKS, GIANT, load_graph, parse_spec
 from llpe.data.catalogue import benchmark_key
 from llpe.data.synthetic import GENERATORS
@@ -35,6 +35,7 @@ from llpe.device import check_autocast, find_device
 from llpe.encodings import ENCODINGS, INSTEAD, Encoding, make_encoding
 from llpe.lab.sections import SECTIONS, Config, EncodingConfig, ModelConfig
 from llpe.models import VARIANTS, backbone_options, make_backbone
+from llpe.models.classifier import PLACES
 
 # How long rows of an encoding are beside those of the features, which are projected here and so become smaller: an MLP
 # knows nothing else of the graph; a model that sees neighbours is disturbed by more.
@@ -170,12 +171,14 @@ def _build_encoding(raw: dict[str, Any], model: Any, problems: list[str]) -> Enc
 
 def _check_model(raw: dict[str, Any], encoding: Encoding | None, problems: list[str]) -> None:
     name, hidden = raw.get("name", ModelConfig().name), raw.get("hidden", ModelConfig().hidden)
-    options = {key: value for key, value in raw.items() if key not in ("name", "hidden", "input_dropout")}
+    own = ("name", "hidden", "input_dropout", "where")
+    options = {key: value for key, value in raw.items() if key not in own}
     try:
+        check_choice("where", raw.get("where", PLACES[0]), PLACES)
         known = backbone_options(name)
         unknown = [key for key in options if key not in known]
         if name[:1].islower() and unknown:
-            every = ", ".join(["name", "hidden", "input_dropout", *known])
+            every = ", ".join([*own, *known])
             problems.append(f"model: options of {name!r} must be among {every}, got {', '.join(unknown)}.")
         elif encoding is not None and isinstance(hidden, int):
             make_backbone(name, width=hidden + encoding.dim, **{"feedforward": hidden} | options)

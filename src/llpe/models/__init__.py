@@ -52,7 +52,7 @@ def backbone_options(model: str) -> dict[str, Any]:
         >>> backbone_options("gt")["heads"]
         4
         >>> list(backbone_options("mlp"))
-        ['layers', 'dropout', 'variant', 'feedforward', 'norm_eps']
+        ['layers', 'dropout', 'variant', 'feedforward', 'norm_eps', 'residual', 'normalise']
     """
     if not isinstance(model, str) or (model not in BACKBONES and model not in PYG_MODELS):
         raise ValueError(
@@ -93,7 +93,8 @@ def make_backbone(model: str | nn.Module, *, width: int, **options: Any) -> Back
         return Adapter(model, width=width)
     known = backbone_options(model)
     if model in PYG_MODELS:
-        return Stack(PyGOperation, width=width, name=model, inner_dropout=options.get("dropout", 0.0), **options)
+        options.setdefault("inner_dropout", options.get("dropout", 0.0))
+        return Stack(PyGOperation, width=width, name=model, **options)
     for name, value in options.items():
         if name not in known:
             raise ValueError(

@@ -3,7 +3,8 @@
 Ours are stacks of one *operation* (a linear map, a mean over neighbours, attention, …) in one of two ways:
 
 * ``plain``, the paper's bases: layers × (operation → ReLU → dropout). Where all nodes see each other, the layer of a
-  transformer instead, with a feed-forward part: see :class:`PostNormLayer`.
+  transformer instead, with a feed-forward part: see :class:`PostNormLayer`. With ``residual`` and ``normalise`` these
+  are the tuned bases of Luo et al., "Classic GNNs are strong baselines" (2024): see :class:`PlainLayer`.
 * ``strong``: layers × (h + feed-forward of the normalised h), where the operation is the first of the feed-forward's
   two layers: LayerNorm → operation → GELU → dropout → Linear → dropout, and a LayerNorm at the end. After Platonov et
   al., "A critical look at the evaluation of GNNs under heterophily" (2023). One wrapper for all, so that a comparison
@@ -28,6 +29,8 @@ from llpe.storage import require_memory
 
 VARIANTS = {"plain": 2, "strong": 4}
 """The ways to stack an operation, and the default number of layers of each."""
+
+NORMS: dict[str, type[nn.Module]] = {"none": nn.Identity, "layer": nn.LayerNorm, "batch": nn.BatchNorm1d}
 
 
 @dataclass(frozen=True)
@@ -92,12 +95,15 @@ class Backbone(nn.Module):
         edges = self.edges(edge_index, edge_weight, h.size(0), h.dtype)
         return self.run(h, edges, edges.take(rows))
 
-    def run(self, h: Tensor, edges: Edges, asked: Edges) -> Tensor:
-        """The same with edges made before; ``asked`` are those of the last layer."""
-        *inner, last = self.layers
-        for layer in inner:
-            h = layer(h, edges)
-        return self.norm(last(h, asked))
+    def run(self, h: Tensor, edges: Edges, asked: Edges, added: Callable[[int], Tensor] | None = None) -> Tensor:
+        """The same with edges made before; ``asked`` are those of the last layer.
+
+        ``added`` gives what is added to the node states before each layer, by its number.
+        """
+        for number, layer in enumerate(self.layers, start=1):
+            h = h if added is None else h + added(number - 1)
+            h = layer(h, asked if number == len(self.layers) else edges)
+        return self.norm(h)
 
     def reset_parameters(self) -> None:
         for child in self.children():
@@ -116,6 +122,9 @@ class Stack(Backbone):
         feedforward: inner width of feed-forward parts, by default ``width``. All strong layers have one; of the plain
             ones only those of ``gt``.
         norm_eps: ε of the layer norms, which are where the feed-forward parts are.
+        residual: add a linear map of its input to each plain layer, before the norm.
+        normalise: the norm of a plain layer, before ReLU: ``"none"``, ``"layer"`` or ``"batch"``. The last layer is
+            computed for the rows that are asked for alone, and a batch norm sees these.
         own: options of the operation.
     """
 
@@ -130,10 +139,16 @@ class Stack(Backbone):
         variant: str = "plain",
         feedforward: int | None = None,
         norm_eps: float = 1e-5,
+        residual: bool = False,
+        normalise: str = "none",
         **own: Any,
     ) -> None:
         super().__init__()
         check_choice("variant", variant, tuple(VARIANTS))
+        check_choice("normalise", normalise, tuple(NORMS))
+        if (residual or normalise != "none") and (variant != "plain" or operation.whole_graph):
+            got = f"residual={residual} and normalise={normalise!r}"
+            raise refusal("residual", "be left out, as `normalise`, where layers have their own", got)
         layers = VARIANTS[variant] if layers is None else layers
         feedforward = width if feedforward is None else feedforward
         for name, count in (("width", width), ("layers", layers), ("feedforward", feedforward)):
@@ -145,6 +160,7 @@ class Stack(Backbone):
         )
         self.width, self.feedforward, self.dropout = width, feedforward, dropout
         self.variant, self.norm_eps = variant, norm_eps
+        self.residual, self.normalise = residual, normalise
         self.row_wise, self.whole_graph, self.edges = operation.row_wise, operation.whole_graph, operation.edges
         make = partial(operation, width, **own)
         self.layers = nn.ModuleList(layer for _ in range(layers) for layer in self._layer(make))
@@ -159,14 +175,19 @@ class Stack(Backbone):
 
 
 class PlainLayer(nn.Module):
-    """Operation → ReLU → dropout."""
+    """Operation → ReLU → dropout; with a residual and a norm dropout(ReLU(norm(operation(h) + Linear(h))))."""
 
     def __init__(self, operation: Operation, stack: Stack) -> None:
         super().__init__()
         self.operation, self.dropout = operation, stack.dropout
+        self.residual = nn.Linear(stack.width, stack.width) if stack.residual else None
+        self.norm = NORMS[stack.normalise](stack.width)
 
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
-        return dropout(self.operation(h, edges).relu(), self.dropout, self.training)
+        out = self.operation(h, edges)
+        if self.residual is not None:
+            out = out + self.residual(edges.pick(h))
+        return dropout(self.norm(out).relu(), self.dropout, self.training)
 
 
 class PostNormLayer(nn.Module):

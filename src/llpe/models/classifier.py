@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from llpe.checks import check_count, checked, refusal
+from llpe.checks import check_choice, check_count, checked, refusal
 from llpe.device import no_autocast
 from llpe.models.backbone import Edges, check_share
 from llpe.models.dropout import dropout as drop
@@ -20,6 +20,9 @@ from llpe.storage import require_memory
 
 if TYPE_CHECKING:
     from llpe.encodings.base import Encoding
+
+PLACES = ("input", "layers")
+"""Where an encoding meets the features: beside them, or added to the node states before each layer."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class Classifier(nn.Module):
         dropout: share of entries dropped after each layer, while training.
         input_dropout: share of entries of the features and of the encoding dropped before they enter, while training.
         variant: ``"plain"``, the paper's bases, or ``"strong"``, with residuals and normalisation.
+        where: ``"input"``, or ``"layers"``: a linear map of the encoding is added to the node states before each layer
+            instead, and the backbone has the width ``hidden``.
         options: further ones of the backbone, such as ``heads`` (see :func:`~llpe.models.backbone_options`).
 
     Shapes: ``data.x`` [rows, in_features], dense or sparse (CSR stays sparse) → [rows, num_classes]. With
@@ -99,6 +104,7 @@ class Classifier(nn.Module):
         dropout: float = 0.0,
         input_dropout: float = 0.0,
         variant: str = "plain",
+        where: str = "input",
         **options: Any,
     ) -> None:
         super().__init__()
@@ -113,6 +119,7 @@ class Classifier(nn.Module):
         ):
             check_count(name, value, least=least)
         check_share("input_dropout", input_dropout)
+        check_choice("where", where, PLACES)
         if not in_features and not self.dim:
             raise ValueError(
                 "`in_features` must be at least 1 without an encoding, got 0. Give features or an encoding."
@@ -120,7 +127,8 @@ class Classifier(nn.Module):
         options = {"layers": layers, "dropout": dropout, "variant": variant, **options}
         if isinstance(model, str):
             options.setdefault("feedforward", hidden)
-        width = self.dim + (hidden if in_features else 0)
+        every = where == "layers" and self.dim > 0 and in_features > 0
+        width = hidden if every else self.dim + (hidden if in_features else 0)
         require_memory(
             4 * (in_features * hidden + width * num_classes), "a model of these widths", "Choose smaller ones."
         )
@@ -130,6 +138,8 @@ class Classifier(nn.Module):
         self.features = FeatureLinear(in_features, hidden, input_dropout) if in_features else None
         self.backbone = make_backbone(model, width=width, **options)
         self.head = nn.Linear(width, num_classes)
+        layers = len(self.backbone.layers) if every else 0
+        self.added = nn.ModuleList(nn.Linear(self.dim, width) for _ in range(layers))
 
     def inputs(self, data: Data) -> Inputs:
         """What a forward pass needs of a graph and never changes, made once; ``model(data)`` makes it in each call.
@@ -182,9 +192,14 @@ class Classifier(nn.Module):
     def logits(self, states: Tensor, data: Data | Inputs, rows: Tensor | None = None) -> Tensor:
         """The second half of ``model(data, rows)``, which is ``logits(states(data), data, rows)``."""
         if not isinstance(data, Inputs):
-            return self.head(self.backbone(states, data.edge_index, data.edge_weight, rows))
-        asked = data.asked if rows is None else data.edges.take(rows)
-        return self.head(self.backbone.run(states, data.edges, asked))
+            edges = self.backbone.edges(data.edge_index, data.edge_weight, states.size(0), states.dtype)
+            asked = edges.take(rows)
+        else:
+            edges, asked = data.edges, data.asked if rows is None else data.edges.take(rows)
+        if not self.added:
+            return self.head(self.backbone.run(states, edges, asked))
+        h, encoding = states[:, : -self.dim], states[:, -self.dim :]
+        return self.head(self.backbone.run(h, edges, asked, lambda layer: self.added[layer](encoding)))
 
     def penalty(self, data: Data) -> Tensor:
         """The encoding's penalty, a scalar."""
@@ -192,7 +207,7 @@ class Classifier(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draws all parameters again, the encoding's too."""
-        for part in (self.encoding, self.features, self.backbone, self.head):
+        for part in (self.encoding, self.features, self.backbone, self.head, *self.added):
             if part is not None:
                 part.reset_parameters()
 
