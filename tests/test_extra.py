@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from llpe.extra import CLUSTER, INSTALL, LAB
+from llpe.extra import EXTRAS, how_to_install
 
 
 def python(code: str, *, without: str) -> subprocess.CompletedProcess[str]:
@@ -16,20 +16,25 @@ def python(code: str, *, without: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", block + code], capture_output=True, text=True, check=False)
 
 
+LAB = EXTRAS["lab"]
+
+
 @pytest.mark.parametrize("missing", [LAB, LAB[-1:]])
 def test_the_command_says_in_one_line_what_to_install(missing):
     done = python("from llpe.cli import main; main()", without=" ".join(missing))
     assert done.returncode == 1
     assert done.stdout == ""
-    said = f"error: `llpe` needs the extra `lab`, got no {', '.join(missing)}. Install it with: {INSTALL}\n"
+    said = (
+        f"error: `llpe` needs the extra `lab`, got no {', '.join(missing)}. Install it with: {how_to_install('lab')}\n"
+    )
     assert done.stderr == said
 
 
 def test_the_engine_says_in_one_line_what_to_install():
     code = "sys.argv += 'train --dataset sbm:n=40 --engine dask'.split(); from llpe.cli import main; main()"
-    done = python(code, without=" ".join(CLUSTER))
+    done = python(code, without=" ".join(EXTRAS["cluster"]))
     said = "error: the engine dask needs the extra `cluster`, got no dask, distributed. Install it with: "
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"{said}{INSTALL.replace('lab', 'cluster')}")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"{said}{how_to_install('cluster')}")
 
 
 @pytest.mark.parametrize("door", ["llpe.lab", "llpe.report", "llpe.report.page", "llpe.paper"])
@@ -68,8 +73,8 @@ def test_the_list_is_that_of_the_project():
         [line.partition(">=")[0] for line in project["optional-dependencies"][extra]] for extra in ("lab", "cluster")
     )
     modules = {"scikit-learn": "sklearn", "tomli-w": "tomli_w"}
-    assert tuple(modules.get(name, name) for name in names) == LAB
-    assert set(CLUSTER) < set(cluster)
+    assert [modules.get(name, name) for name in names] == LAB
+    assert set(EXTRAS["cluster"]) < set(cluster)
 
 
 def test_the_lowest_versions_are_the_lower_bounds():

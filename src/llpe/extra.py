@@ -4,51 +4,38 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-LAB = (  # as in pyproject.toml
-    "jinja2",
-    "matplotlib",
-    "networkx",
-    "optuna",
-    "pandas",
-    "plotly",
-    "pydantic",
-    "rich",
-    "sklearn",
-    "tomli_w",
-    "typer",
-)
-BIG = ("duckdb", "pandas")
-CLUSTER = ("dask", "distributed")
-INSTALL = 'pip install "llpe[lab]" (in a checkout: pip install ".[lab]")'
+EXTRAS = {  # as in pyproject.toml
+    "lab": [
+        "jinja2",
+        "matplotlib",
+        "networkx",
+        "optuna",
+        "pandas",
+        "plotly",
+        "pydantic",
+        "rich",
+        "sklearn",
+        "tomli_w",
+        "typer",
+    ],
+    "big": ["duckdb", "pandas"],
+    "cluster": ["dask", "distributed"],
+}
 
 
 class MissingExtraError(ModuleNotFoundError):
     """A package of an extra is not installed."""
 
 
-def require_lab(what: str) -> None:
-    """Refuses ``what``, in one line that says what to install, if a package of the extra ``lab`` is missing."""
-    _require(what, "lab", LAB)
+def how_to_install(extra: str) -> str:
+    return f'pip install "llpe[{extra}]" (in a checkout: pip install ".[{extra}]")'
 
 
-def require_big(what: str) -> None:
-    """The same for the extra ``big``."""
-    _require(what, "big", BIG)
-
-
-def require_cluster(what: str) -> None:
-    """The same for the extra ``cluster``."""
-    _require(what, "cluster", CLUSTER)
-
-
-def _require(what: str, extra: str, names: tuple[str, ...]) -> None:
-    missing = [name for name in names if not _installed(name)]
-    if missing:
-        install = INSTALL.replace("lab", extra)
-        raise MissingExtraError(
-            f"{what} needs the extra `{extra}`, got no {', '.join(missing)}. Install it with: {install}",
-            name=missing[0],
-        )
+def require(extra: str, what: str) -> None:
+    """Refuses ``what``, in one line that says what to install, if a package of the extra is missing."""
+    if missing := [name for name in EXTRAS[extra] if not _installed(name)]:
+        text = f"{what} needs the extra `{extra}`, got no {', '.join(missing)}. Install it with: "
+        raise MissingExtraError(text + how_to_install(extra), name=missing[0])
 
 
 def _installed(name: str) -> bool:

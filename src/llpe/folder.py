@@ -26,13 +26,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe import sealed
+from llpe.checks import refusal
 from llpe.storage import require_memory
 
 FILE = "graph.json"
 FORMAT = "llpe graph 1"
 NODE_ARRAYS = ("x", "y", "train_mask", "val_mask", "test_mask")
 AGAIN = "Write the folder again, with llpe convert."
-PIECE = 2**24  # bytes that are read at once
 ENTRIES = 2**21  # of a range of rows, unless a single row has more
 ROWS = 2**17
 
@@ -132,7 +132,7 @@ class GraphFolder:
         balance += [np.sum(_hash(r, 1) * _hash(c, 2) * weight), np.sum(_hash(r, 2) * _hash(c, 1) * weight)]
 
     def _refusal(self, name: str, rule: str, got: object) -> ValueError:
-        return ValueError(f"`{self.path / name}.npy` must {rule}, got {got}. {AGAIN}")
+        return refusal(f"{self.path / name}.npy", rule, got, AGAIN)
 
     def to_data(self) -> Data:
         """The graph as a PyG ``Data``: its edges are read into memory, features, classes and masks are mapped."""
@@ -169,12 +169,17 @@ class ArrayWriter:
         self.file, self.digest = path.open("wb"), hashlib.sha256()
         self.left = int(np.prod(shape))
         header = {"descr": self.facts["dtype"], "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(_Both(self.file, self.digest), header)
+        np.lib.format.write_array_header_1_0(self, header)  # type: ignore[arg-type]  # it only writes
 
     def append(self, piece: np.ndarray) -> None:
         piece = np.ascontiguousarray(piece, dtype=np.dtype(self.facts["dtype"]))
         self.left -= piece.size
-        _Both(self.file, self.digest).write(piece.reshape(-1).view(np.uint8).data)
+        self.write(piece.reshape(-1).view(np.uint8).data)
+
+    def write(self, data: Any) -> None:
+        """Bytes of the file."""
+        self.digest.update(data)
+        self.file.write(data)
 
     def __enter__(self) -> Self:
         return self
@@ -191,18 +196,6 @@ class ArrayWriter:
         return self.facts | {"sha256": self.digest.hexdigest()}
 
 
-@dataclass(frozen=True)
-class _Both:
-    """A file, and the checksum of what is written to it."""
-
-    file: Any
-    digest: Any
-
-    def write(self, data: Any) -> None:
-        self.digest.update(data)
-        self.file.write(data)
-
-
 def write_document(path: Path, kind: str, document: Mapping[str, Any]) -> None:
     sealed.write_json(path, {"format": kind, **document})
 
@@ -210,24 +203,24 @@ def write_document(path: Path, kind: str, document: Mapping[str, Any]) -> None:
 def read_document(path: Path, kind: str, instead: str) -> dict[str, Any]:
     """The content of a folder's JSON file; a folder without one is not finished."""
     if not path.is_file():
-        raise ValueError(f"`{path.parent}` must hold {path.name}, got none: it is not finished. {instead}")
+        raise refusal(str(path.parent), f"hold {path.name}", "none: it is not finished", instead)
     document = sealed.read_json(path, instead)
     if (found := document.pop("format", None)) != kind:
-        raise ValueError(f"`{path}` must have the format {kind!r}, got {found!r}. {instead}")
+        raise refusal(str(path), f"have the format {kind!r}", repr(found), instead)
     return document
 
 
 def mapped(path: Path, facts: Mapping[str, Any], instead: str) -> np.ndarray:
     """An array that is there and as large as ``facts`` say, mapped and read-only."""
     if not path.is_file():
-        raise ValueError(f"`{path}` must exist, got no such file. {instead}")
+        raise refusal(str(path), "exist", "no such file", instead)
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise ValueError(f"`{path}` must be a whole array in NumPy's format, got {error}. {instead}") from None
+        raise refusal(str(path), "be a whole array in NumPy's format", error, instead) from None
     if array.dtype.str != facts["dtype"] or list(array.shape) != facts["shape"]:
-        got = f"{array.dtype.str} {list(array.shape)}"
-        raise ValueError(f"`{path}` must be {facts['dtype']} of shape {facts['shape']}, got {got}. {instead}")
+        rule = f"be {facts['dtype']} of shape {facts['shape']}"
+        raise refusal(str(path), rule, f"{array.dtype.str} {list(array.shape)}", instead)
     return array
 
 
@@ -240,9 +233,6 @@ def as_tensor(array: np.ndarray) -> Tensor:
 
 def check_content(path: Path, facts: Mapping[str, Any], instead: str) -> None:
     """Refuses a file whose checksum is another than when it was written."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            digest.update(piece)
-    if digest.hexdigest() != facts["sha256"]:
-        raise ValueError(f"`{path}` must have the checksum it was written with, got another: altered. {instead}")
+        if hashlib.file_digest(file, "sha256").hexdigest() != facts["sha256"]:
+            raise refusal(str(path), "have the checksum it was written with", "another: altered", instead)

@@ -31,9 +31,7 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
     It has the mode that the umask gives, and with ``sync`` it is on the disk, so that it survives a loss of power. What
     writers that were killed have left in the folder is removed.
     """
-    sweep(path.parent)
-    folder, held = _own_folder(path.parent)
-    try:
+    with _own_folder(path.parent) as folder:
         partial = folder / path.name
         partial.touch()
         mode = partial.stat().st_mode
@@ -44,29 +42,17 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
         os.replace(partial, path)
         if sync:
             _sync(path.parent)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(held)
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder to write into. At the end it becomes ``path``, whole; after an error it is deleted."""
-    sweep(path.parent)
-    folder, held = _own_folder(path.parent)
-    try:
+    with _own_folder(path.parent) as folder:
         yield folder
-        folder.chmod(0o777 & ~_umask())
+        os.umask(mask := os.umask(0))
+        folder.chmod(0o777 & ~mask)
         folder.rename(path)
         _sync(path.parent)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(held)
-
-
-def _umask() -> int:
-    os.umask(mask := os.umask(0))
-    return mask
 
 
 def sweep(folder: Path) -> None:
@@ -81,8 +67,10 @@ def sweep(folder: Path) -> None:
                 os.close(held)
 
 
-def _own_folder(parent: Path) -> tuple[Path, int]:
-    """A new folder and its descriptor, locked as long as that is open."""
+@contextmanager
+def _own_folder(parent: Path) -> Iterator[Path]:
+    """A new folder, locked while it is written to and then removed; so is what killed writers have left beside it."""
+    sweep(parent)
     while True:
         folder = Path(tempfile.mkdtemp(PARTIAL, ".", parent))
         with contextlib.suppress(FileNotFoundError):  # swept before it was locked
@@ -90,8 +78,13 @@ def _own_folder(parent: Path) -> tuple[Path, int]:
             with contextlib.suppress(OSError):  # some network file systems lock no folders; then nobody sweeps either
                 _lock(held, wait=True)
             if folder.exists():
-                return folder, held
+                break
             os.close(held)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
 
 
 def _lock(descriptor: int, *, wait: bool) -> None:

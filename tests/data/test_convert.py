@@ -14,7 +14,6 @@ from torch_geometric.data import Data
 from llpe import Graph
 from llpe.data import convert as module
 from llpe.data.convert import convert
-from llpe.extra import BIG
 from llpe.graph import TINY, tiny
 
 
@@ -146,6 +145,6 @@ def test_an_interrupted_conversion_leaves_nothing(tmp_path):
 
 
 def test_what_to_install_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr("llpe.extra._installed", lambda name: name not in BIG)
+    monkeypatch.setattr("llpe.extra._installed", lambda name: name not in ("duckdb", "pandas"))
     with pytest.raises(ModuleNotFoundError, match=r"needs the extra `big`, got no duckdb.*llpe\[big\]"):
         convert(write(tmp_path / "edges.npz", EDGE), tmp_path / "graph")

@@ -7,10 +7,10 @@ program, :mod:`llpe.cli.console` prints, :mod:`llpe.cli.options` is what command
 import sys
 
 try:
-    from llpe.extra import require_lab
+    from llpe.extra import require
 
     try:
-        require_lab("`llpe`")
+        require("lab", "`llpe`")
     except ModuleNotFoundError as error:
         sys.exit(f"error: {error}")
     from llpe.cli.app import app, main

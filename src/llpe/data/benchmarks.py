@@ -134,7 +134,10 @@ def _pyg_data(benchmark: Benchmark, root: Path) -> Data:
         socket.setdefaulttimeout(DOWNLOAD_TIMEOUT)
         try:
             pyg_class = getattr(datasets, benchmark.pyg_class)
-            data = pyg_class(str(root / benchmark.subroot), *benchmark.arguments)[0]
+            if benchmark.pyg_class == "Actor":  # which has one graph, and no folder of its own
+                data = pyg_class(str(root / benchmark.folder))[0]
+            else:
+                data = pyg_class(str(root), benchmark.pyg_name)[0]
         finally:
             socket.setdefaulttimeout(timeout)
     data.y = data.y.to(torch.int64).reshape(-1)

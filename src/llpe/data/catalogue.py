@@ -13,29 +13,42 @@ class Benchmark:
     """One row of the table.
 
     Attributes:
-        name: lower case, with dashes.
-        pyg_class, arguments: the class in ``torch_geometric.datasets`` and its arguments after the root.
-        folder: the folder below the data root; raw files are in its ``raw``.
-        files: the raw files.
+        pyg_class, pyg_name: the class in ``torch_geometric.datasets``, and the name it is given.
         num_nodes, num_classes, metric: what to expect.
         homophily: the class homophily the paper prints, or None.
         notes: traps a reader of results should know.
-        processed: the file PyG writes into ``processed``.
-        subroot: PyG's root relative to the data root, where its class has no folder of its own.
+        alias: our name, where it is not PyG's in lower case with dashes.
+        more_files: raw files that only this graph of the class has.
     """
 
-    name: str
     pyg_class: str
-    arguments: tuple[str, ...]
-    folder: str
-    files: tuple[str, ...]
+    pyg_name: str
     num_nodes: int
     num_classes: int
-    metric: str = "accuracy"
     homophily: float | None = None
     notes: tuple[str, ...] = ()
-    processed: str = "data.pt"
-    subroot: str = "."
+    metric: str = "accuracy"
+    alias: str = ""
+    more_files: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.alias or benchmark_key(self.pyg_name)
+
+    @property
+    def folder(self) -> str:
+        """The folder below the data root; raw files are in its ``raw``."""
+        return self.pyg_name.replace("-", "_")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The raw files."""
+        return (*(file.format(self.folder.lower()) for file in RAW_FILES[self.pyg_class]), *self.more_files)
+
+    @property
+    def processed(self) -> str:
+        """The file PyG writes into ``processed``."""
+        return "data_undirected.pt" if self.pyg_class == "CitationFull" else "data.pt"
 
 
 RARE_CLASS = "class 1 has a single node: splits that do not train on it cannot get it right"
@@ -58,68 +71,40 @@ RAW_FILES = {  # by PyG class; {} is the folder in lower case
 }
 
 
-def _row(
-    pyg_class: str,
-    pyg_name: str,
-    num_nodes: int,
-    num_classes: int,
-    homophily: float | None = None,
-    *notes: str,
-    name: str | None = None,
-    metric: str = "accuracy",
-    more_files: tuple[str, ...] = (),
-) -> Benchmark:
-    folder = pyg_name.replace("-", "_")
-    alone = pyg_class == "Actor"
-    return Benchmark(
-        name or benchmark_key(pyg_name),
-        pyg_class,
-        () if alone else (pyg_name,),
-        folder,
-        tuple(file.format(folder.lower()) for file in RAW_FILES[pyg_class]) + more_files,
-        num_nodes,
-        num_classes,
-        metric,
-        homophily,
-        notes,
-        processed="data_undirected.pt" if pyg_class == "CitationFull" else "data.pt",
-        subroot=folder if alone else ".",
-    )
-
-
 def benchmark_key(name: str) -> str:
     """A name as the table spells it."""
     return name.lower().replace("_", "-")
 
 
-_ROWS = (
-    _row("WebKB", "texas", 183, 5, 0.00, RARE_CLASS),
-    _row("WebKB", "cornell", 183, 5, 0.15, TEXAN, RARE_CLASS),
-    _row("WebKB", "wisconsin", 251, 5),
-    _row("CitationFull", "cora_ml", 2995, 7, 0.74),
-    _row("Planetoid", "Cora", 2708, 7, 0.75, PUBLIC_SPLIT),
-    _row("Planetoid", "CiteSeer", 3327, 6, None, PUBLIC_SPLIT, BARE_NODES),
-    _row("Planetoid", "PubMed", 19717, 3, None, PUBLIC_SPLIT),
-    _row("Amazon", "Photo", 7650, 8, 0.76),
-    _row("Amazon", "Computers", 13752, 10, 0.70),
-    _row("Coauthor", "CS", 18333, 15),
-    _row("Coauthor", "Physics", 34493, 5),
-    _row("HeterophilousGraphDataset", "amazon-ratings", 24492, 5, 0.12),
-    _row("HeterophilousGraphDataset", "tolokers", 11758, 2, 0.17, metric="auroc"),
-    _row("HeterophilousGraphDataset", "questions", 48921, 2, 0.08, metric="auroc"),
-    _row("HeterophilousGraphDataset", "roman-empire", 22662, 18),
-    _row("HeterophilousGraphDataset", "minesweeper", 10000, 2, metric="auroc"),
-    _row("Actor", "actor", 7600, 5),
-    _row("CitationFull", "cora", 19793, 70, 0.50, name="cora-full"),
-    _row("LINKXDataset", "penn94", 41554, 2, 0.03, GENDERS, more_files=("fb100-Penn94-splits.npy",)),
-    _row("LINKXDataset", "cornell5", 18660, 2, None, GENDERS),
-    _row("LINKXDataset", "reed98", 962, 2, None, GENDERS),
-    _row("LINKXDataset", "amherst41", 2235, 2, None, GENDERS),
-    _row("LINKXDataset", "johnshopkins55", 5180, 2, None, GENDERS),
-    _row("LINKXDataset", "genius", 421961, 2, metric="auroc"),
-)
-
-BENCHMARKS: dict[str, Benchmark] = {row.name: row for row in _ROWS}
+BENCHMARKS: dict[str, Benchmark] = {
+    row.name: row
+    for row in (
+        Benchmark("WebKB", "texas", 183, 5, 0.00, (RARE_CLASS,)),
+        Benchmark("WebKB", "cornell", 183, 5, 0.15, (TEXAN, RARE_CLASS)),
+        Benchmark("WebKB", "wisconsin", 251, 5),
+        Benchmark("CitationFull", "cora_ml", 2995, 7, 0.74),
+        Benchmark("Planetoid", "Cora", 2708, 7, 0.75, (PUBLIC_SPLIT,)),
+        Benchmark("Planetoid", "CiteSeer", 3327, 6, None, (PUBLIC_SPLIT, BARE_NODES)),
+        Benchmark("Planetoid", "PubMed", 19717, 3, None, (PUBLIC_SPLIT,)),
+        Benchmark("Amazon", "Photo", 7650, 8, 0.76),
+        Benchmark("Amazon", "Computers", 13752, 10, 0.70),
+        Benchmark("Coauthor", "CS", 18333, 15),
+        Benchmark("Coauthor", "Physics", 34493, 5),
+        Benchmark("HeterophilousGraphDataset", "amazon-ratings", 24492, 5, 0.12),
+        Benchmark("HeterophilousGraphDataset", "tolokers", 11758, 2, 0.17, metric="auroc"),
+        Benchmark("HeterophilousGraphDataset", "questions", 48921, 2, 0.08, metric="auroc"),
+        Benchmark("HeterophilousGraphDataset", "roman-empire", 22662, 18),
+        Benchmark("HeterophilousGraphDataset", "minesweeper", 10000, 2, metric="auroc"),
+        Benchmark("Actor", "actor", 7600, 5),
+        Benchmark("CitationFull", "cora", 19793, 70, 0.50, alias="cora-full"),
+        Benchmark("LINKXDataset", "penn94", 41554, 2, 0.03, (GENDERS,), more_files=("fb100-Penn94-splits.npy",)),
+        Benchmark("LINKXDataset", "cornell5", 18660, 2, None, (GENDERS,)),
+        Benchmark("LINKXDataset", "reed98", 962, 2, None, (GENDERS,)),
+        Benchmark("LINKXDataset", "amherst41", 2235, 2, None, (GENDERS,)),
+        Benchmark("LINKXDataset", "johnshopkins55", 5180, 2, None, (GENDERS,)),
+        Benchmark("LINKXDataset", "genius", 421961, 2, metric="auroc"),
+    )
+}
 
 
 def list_benchmarks() -> tuple[Benchmark, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 from llpe.checks import refusal
 from llpe.data.npz_stream import PIECE as ROWS
 from llpe.data.npz_stream import members, numbers
-from llpe.extra import require_big
+from llpe.extra import require
 from llpe.folder import FILE, FORMAT, NODE_ARRAYS, ArrayWriter, GraphFolder, write_document
 from llpe.graph import UNSCALED
 from llpe.storage import new_folder
@@ -60,29 +60,16 @@ def convert(
         on_step: told what is being done.
     """
     edges, out = Path(edges).expanduser(), Path(out).expanduser()
-    if edges.suffix.lower() not in ENDINGS or not edges.is_file():
-        raise refusal("edges", f"be a file that ends in {', '.join(ENDINGS)}", repr(str(edges)), "Check the path.")
-    if out.exists():
-        raise refusal("out", "be a new folder", f"{str(out)!r}, which exists", "Remove it, or choose another name.")
-    if not out.parent.is_dir():
-        raise refusal("out", "be in an existing folder", repr(str(out)), f"Create {out.parent} first.")
-    if memory < LEAST:
-        raise refusal("memory", f"be at least {LEAST / 1e9:g} GB", f"{memory / 1e9:g} GB", "Allow more.")
-    require_big("`llpe convert`")
+    _check_request(edges, out, memory)
+    require("big", "`llpe convert`")
     import duckdb
 
     source = Path(nodes).expanduser() if nodes else edges if edges.suffix.lower() == ".npz" else None
     try:
         with new_folder(out) as partial:
-            with duckdb.connect(str(partial / "edges.duckdb")) as database:
-                limit = f"{(memory - PROGRAM) // 10**6}MB"
-                settings = {
-                    "memory_limit": limit,
-                    "temp_directory": partial / "sort",
-                    "preserve_insertion_order": False,
-                }
-                for name, value in settings.items():
-                    database.execute(f"SET {name} = '{value}'")
+            settings: dict[str, Any] = {"memory_limit": f"{(memory - PROGRAM) // 10**6}MB"}
+            settings |= {"temp_directory": str(partial / "sort"), "preserve_insertion_order": False}
+            with duckdb.connect(str(partial / "edges.duckdb"), config=settings) as database:
                 on_step("reading edges")
                 weighted = _open_edges(database, edges)
                 counts = _node_counts(source) if source else {}
@@ -104,6 +91,17 @@ def convert(
         first = str(error).strip().splitlines()[0].rstrip(".")
         raise ValueError(f"{edges}: must fit {what}, got {first}. Correct the file, or allow more memory.") from error
     return GraphFolder.open(out)
+
+
+def _check_request(edges: Path, out: Path, memory: int) -> None:
+    if edges.suffix.lower() not in ENDINGS or not edges.is_file():
+        raise refusal("edges", f"be a file that ends in {', '.join(ENDINGS)}", repr(str(edges)), "Check the path.")
+    if out.exists():
+        raise refusal("out", "be a new folder", f"{str(out)!r}, which exists", "Remove it, or choose another name.")
+    if not out.parent.is_dir():
+        raise refusal("out", "be in an existing folder", repr(str(out)), f"Create {out.parent} first.")
+    if memory < LEAST:
+        raise refusal("memory", f"be at least {LEAST / 1e9:g} GB", f"{memory / 1e9:g} GB", "Allow more.")
 
 
 def _open_edges(database: DuckDBPyConnection, path: Path) -> bool:
@@ -249,11 +247,9 @@ def fingerprint(folder: GraphFolder) -> str:
     """That of :class:`llpe.Graph` of the same graph, read piece by piece."""
     digest = hashlib.sha256(f"graph {folder.num_nodes}".encode())
     for name, dtype in (("indptr", "<i8"), ("indices", "<i8"), ("weight", "<f8")):
-        array = folder.array(name) if name in folder.arrays else None
-        for first in range(0, folder.num_entries if array is None else array.size, ROWS):
-            last = min(first + ROWS, folder.num_entries) if array is None else first + ROWS
-            piece = np.ones(last - first) if array is None else array[first:last]
-            digest.update(np.ascontiguousarray(piece, dtype=dtype).data)
+        array = folder.array(name) if name in folder.arrays else np.broadcast_to(1.0, folder.num_entries)
+        for first in range(0, array.size, ROWS):
+            digest.update(np.ascontiguousarray(array[first : first + ROWS], dtype=dtype).data)
     return digest.hexdigest()
 
 

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import iterparse
 import numpy as np
 
 from llpe.data.arrays import Arrays, describe, ignored
-from llpe.extra import INSTALL
+from llpe.extra import how_to_install
 
 Column = Sequence[Any]
 Table = Mapping[str, Column]
@@ -38,7 +38,8 @@ def read_graphml(path: Path) -> tuple[Arrays, list[str]]:
     try:
         import networkx
     except ImportError:
-        raise ValueError(f"GraphML must be read with networkx, got none. Install it with: {INSTALL}") from None
+        install = how_to_install("lab")
+        raise ValueError(f"GraphML must be read with networkx, got none. Install it with: {install}") from None
     try:
         declared = {element.get("id") for _, element in iterparse(path) if element.tag.rpartition("}")[2] == "node"}
         graph = networkx.read_graphml(path)

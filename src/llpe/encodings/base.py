@@ -192,10 +192,8 @@ class Encoding(Described, nn.Module, ABC):
         sample = "n_id" in data  # PyG's loaders number the nodes they have drawn
         if sample or (data.edge_index is None and "adj_t" not in data):
             got = f"{'a sample' if sample else 'no edges'} and no attribute {name!r}"
-            instead = (
-                "Call data = encoding.prepare(data) on the whole graph, before rows are taken, with the same arguments"
-            )
-            raise refusal("data", "be a whole graph or prepared by this encoding", got, f"{instead}: {self!r}.")
+            instead = f"Call data = encoding.prepare(data) on the whole graph, before rows are taken, with {self!r}."
+            raise refusal("data", "be a whole graph or prepared by this encoding", got, instead)
         self.attach(data, [Graph.from_data(graph) for graph in _graphs(data)], cache=True)
 
     def _dtype(self, data: Data) -> torch.dtype:

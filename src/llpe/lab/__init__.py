@@ -8,9 +8,9 @@
 """
 # ruff: noqa: E402  the door is checked before anything comes in
 
-from llpe.extra import require_lab
+from llpe.extra import require
 
-require_lab("`llpe.experiments`")
+require("lab", "`llpe.experiments`")
 
 from llpe.lab.config import Config, ConfigError, assign, load_config, resolve
 from llpe.lab.engine import Dask, EngineError

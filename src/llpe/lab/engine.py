@@ -22,7 +22,7 @@ from threading import Lock
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
-from llpe.extra import require_cluster
+from llpe.extra import require
 from llpe.lab import workers as local
 from llpe.lab.traces import versions
 
@@ -53,7 +53,7 @@ class Dask:
     """
 
     def __init__(self, scheduler: str | None = None, *, workers: int | None = None) -> None:
-        require_cluster("the engine dask")
+        require("cluster", "the engine dask")
         if scheduler is not None and workers is not None:
             raise ValueError(f"`workers` must be left out with a scheduler, got {workers}. Its workers are used.")
         import dask

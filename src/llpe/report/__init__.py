@@ -8,6 +8,6 @@
 * :mod:`llpe.report.marks`: results → the parts of documents that are made from them
 """
 
-from llpe.extra import require_lab
+from llpe.extra import require
 
-require_lab("`llpe.report`")
+require("lab", "`llpe.report`")
