@@ -169,7 +169,7 @@ class ArrayWriter:
         self.file, self.digest = path.open("wb"), hashlib.sha256()
         self.left = int(np.prod(shape))
         header = {"descr": self.facts["dtype"], "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(self, header)  # type: ignore[arg-type]  # it only writes
+        np.lib.format.write_array_header_1_0(self, header)
 
     def append(self, piece: np.ndarray) -> None:
         piece = np.ascontiguousarray(piece, dtype=np.dtype(self.facts["dtype"]))

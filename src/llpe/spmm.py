@@ -21,7 +21,7 @@ Run = Callable[[Callable[[Any], None], Iterable[Any]], None]  # calls a function
 
 def torch_csr(matrix: sp.csr_array, dtype: torch.dtype = torch.float32) -> Tensor:
     """The matrix in torch's CSR layout, with 32-bit indices where they suffice."""
-    return _csr(*csr_arrays(matrix, dtype), matrix.shape)
+    return csr_tensor(*csr_arrays(matrix, dtype), matrix.shape)
 
 
 def csr_arrays(matrix: sp.csr_array, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor, Tensor]:
@@ -50,7 +50,7 @@ def product(start: Tensor, columns: Tensor, values: Tensor, block: Tensor) -> Te
     if not values.numel():
         return block.new_zeros(start.numel() - 1, block.size(1))
     if block.device.type == "cpu" and not block.dtype == values.dtype == torch.float32:
-        return _csr(start, columns, values, (start.numel() - 1, block.size(0))) @ block
+        return csr_tensor(start, columns, values, (start.numel() - 1, block.size(0))) @ block
     with torch.no_grad():
         return F.embedding_bag(columns, block, start, mode="sum", per_sample_weights=values, include_last_offset=True)
 
@@ -79,7 +79,7 @@ def multiply_rows(matrix: Tensor, block: Tensor, rows: slice | None = None) -> T
     cuts = torch.cat([start[row] + LONG * (place - (last - pieces)[row]), start[-1:]])
     sums = product(cuts, columns, values, block)
     start = torch.cat([start[:1], last])
-    return multiply_rows(_csr(start, place, torch.ones_like(sums[:, 0]), (len(lengths), len(row))), sums)
+    return multiply_rows(csr_tensor(start, place, torch.ones_like(sums[:, 0]), (len(lengths), len(row))), sums)
 
 
 def ranges(count: int, length: int) -> Iterator[slice]:
@@ -111,7 +111,15 @@ def threads(num_nodes: int) -> Iterator[Run]:
         torch.set_num_threads(count)
 
 
-def _csr(start: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # torch calls its CSR support a beta
+def csr_tensor(start: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
+    """A tensor in CSR layout from its three arrays."""
+    with quiet():
         return torch.sparse_csr_tensor(start, columns, values, size=shape, check_invariants=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silences torch's notices about its sparse tensors: the beta state, and unchecked invariants."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield

@@ -9,7 +9,7 @@ from torch_geometric.data import Batch, Data
 
 from llpe.graph import tiny
 from llpe.models import BACKBONES, VARIANTS, Classifier, take_rows
-from llpe.models.fixed_matrix import quiet
+from llpe.spmm import quiet
 
 every_model = pytest.mark.parametrize("model", [*BACKBONES, "GAT"])
 every_variant = pytest.mark.parametrize("variant", VARIANTS)

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import nn
 
-from llpe.checks import show
+from llpe.checks import refusal, show
 from llpe.models.adapter import PYG_MODELS, Adapter, PyGOperation
 from llpe.models.backbone import VARIANTS, Backbone, LinearOperation, Operation, Stack
 from llpe.models.classifier import Classifier, Inputs
@@ -55,10 +55,8 @@ def backbone_options(model: str) -> dict[str, Any]:
         ['layers', 'dropout', 'variant', 'feedforward', 'norm_eps', 'residual', 'normalise']
     """
     if not isinstance(model, str) or (model not in BACKBONES and model not in PYG_MODELS):
-        raise ValueError(
-            f"`model` must be one of {', '.join(BACKBONES)}, a PyG model ({', '.join(PYG_MODELS)}) "
-            f"or a module, got {show(model)}."
-        )
+        names = f"{', '.join(BACKBONES)}, a PyG model ({', '.join(PYG_MODELS)})"
+        raise refusal("model", f"be one of {names} or a module", show(model))
     known = [*inspect.signature(Stack).parameters.values()]
     if model in BACKBONES:
         known += inspect.signature(BACKBONES[model]).parameters.values()
@@ -84,12 +82,9 @@ def make_backbone(model: str | nn.Module, *, width: int, **options: Any) -> Back
     """
     if isinstance(model, nn.Module):
         defaults = backbone_options("mlp")
-        changed = [name for name, value in options.items() if value != defaults.get(name, ...)]
-        if changed:
-            raise ValueError(
-                f"`model` must be a name to take {', '.join(changed)}, got a {type(model).__name__}. "
-                "Give them to the module itself."
-            )
+        if changed := [name for name, value in options.items() if value != defaults.get(name, ...)]:
+            rule, got = f"be a name to take {', '.join(changed)}", f"a {type(model).__name__}"
+            raise refusal("model", rule, got, "Give them to the module itself.")
         return Adapter(model, width=width)
     known = backbone_options(model)
     if model in PYG_MODELS:
@@ -97,7 +92,5 @@ def make_backbone(model: str | nn.Module, *, width: int, **options: Any) -> Back
         return Stack(PyGOperation, width=width, name=model, **options)
     for name, value in options.items():
         if name not in known:
-            raise ValueError(
-                f"`{name}` must be left out for {model}, got {value!r}. Its options are {', '.join(known)}."
-            )
+            raise refusal(name, f"be left out for {model}", repr(value), f"Its options are {', '.join(known)}.")
     return Stack(BACKBONES[model], width=width, **options)

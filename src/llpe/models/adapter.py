@@ -64,11 +64,8 @@ class Wrapped(Operation):
         for attribute, needed in (("width", width), ("in_channels", width), ("out_channels", out)):
             has = getattr(module, attribute, needed)
             if isinstance(has, int) and has not in (needed, -1):
-                raise ValueError(
-                    f"`{type(module).__name__}.{attribute}` must be {needed}, got {has}. "
-                    f"Build it from {width} to {out} channels: "
-                    "a backbone keeps the width, which is hidden + encoding.dim."
-                )
+                instead = f"Build it from {width} to {out} channels: a backbone keeps the width, hidden + encoding.dim."
+                raise refusal(f"{type(module).__name__}.{attribute}", f"be {needed}", has, instead)
         takes_weight = getattr(module, "supports_edge_weight", None)
         if takes_weight is None:
             takes_weight = "edge_weight" in inspect.signature(module.forward).parameters
@@ -83,10 +80,8 @@ class Wrapped(Operation):
         result = self.module(h, edges.index, **weight)
         shape = list(result.shape) if isinstance(result, Tensor) else type(result).__name__
         if shape != [h.size(0), self.out]:
-            raise ValueError(
-                f"`{name}.forward` must return a tensor of shape {[h.size(0), self.out]}, got {shape}. "
-                "A backbone keeps the number of rows and the width; the classes come after it."
-            )
+            instead = "A backbone keeps the number of rows and the width; the classes come after it."
+            raise refusal(f"{name}.forward", f"return a tensor of shape {[h.size(0), self.out]}", shape, instead)
         return edges.pick(result)
 
 
@@ -97,17 +92,14 @@ class PyGOperation(Wrapped):
     def __init__(self, width: int, out: int, *, name: str, **options: Any) -> None:
         for key in ("in_channels", "hidden_channels", "num_layers", "out_channels", "norm", "norm_kwargs", "jk"):
             if key in options:
-                raise ValueError(
-                    f"`{key}` must be left out when a PyG model is named, got {options[key]!r}. "
-                    "Widths, layers and normalisation are set by width, layers and variant; "
-                    f"or build the {name} yourself and pass the instance."
-                )
+                instead = "Widths, layers and normalisation are set by width, layers and variant; "
+                instead += f"or build the {name} yourself and pass the instance."
+                raise refusal(key, "be left out when a PyG model is named", repr(options[key]), instead)
         options["dropout"] = options.pop("inner_dropout", 0.0)
         try:
             model = PYG_MODELS[name](width, out, num_layers=1, **options)
         except Exception as error:  # PyG lets all kinds through
-            raise ValueError(
-                f"`{name}` must be buildable from {width} to {out} channels with the options {options}, "
-                f"got {type(error).__name__}: {error}. See torch_geometric.nn.models.{name}."
-            ) from error
+            rule = f"be buildable from {width} to {out} channels with the options {options}"
+            got, instead = f"{type(error).__name__}: {error}", f"See torch_geometric.nn.models.{name}."
+            raise refusal(name, rule, got, instead) from error
         super().__init__(model, width, out)

@@ -241,10 +241,8 @@ def reset(module: nn.Module) -> None:
         own()
         return
     if any(True for _ in module.parameters(recurse=False)):
-        raise ValueError(
-            f"`{type(module).__name__}` must have a method reset_parameters, got none. "
-            "It owns parameters: write one that draws them again."
-        )
+        instead = "It owns parameters: write one that draws them again."
+        raise refusal(type(module).__name__, "have a method reset_parameters", "none", instead)
     for child in module.children():
         reset(child)
 

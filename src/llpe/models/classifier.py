@@ -111,19 +111,14 @@ class Classifier(nn.Module):
         from llpe.models import make_backbone  # the table of names, which imports this file
 
         self.dim: int = getattr(encoding, "dim", None)  # type: ignore[assignment]  # checked below
-        for name, value, least in (
-            ("in_features", in_features, 0),
-            ("num_classes", num_classes, 2),
-            ("hidden", hidden, 1),
-            ("encoding.dim", self.dim, 0),
-        ):
-            check_count(name, value, least=least)
+        check_count("in_features", in_features, least=0)
+        check_count("num_classes", num_classes, least=2)
+        check_count("hidden", hidden)
+        check_count("encoding.dim", self.dim, least=0)
         check_share("input_dropout", input_dropout)
         check_choice("where", where, PLACES)
         if not in_features and not self.dim:
-            raise ValueError(
-                "`in_features` must be at least 1 without an encoding, got 0. Give features or an encoding."
-            )
+            raise refusal("in_features", "be at least 1 without an encoding", 0, "Give features or an encoding.")
         options = {"layers": layers, "dropout": dropout, "variant": variant, **options}
         if isinstance(model, str):
             options.setdefault("feedforward", hidden)
@@ -166,10 +161,8 @@ class Classifier(nn.Module):
         graph = data.data if isinstance(data, Inputs) else data
         _check_graph(graph)
         if self.backbone.whole_graph and isinstance(graph, Batch) and graph.num_graphs > 1:
-            raise ValueError(
-                f"`data` must be one graph where all nodes see each other, got {graph.num_graphs} graphs. "
-                "Pass them one by one."
-            )
+            rule, got = "be one graph where all nodes see each other", f"{graph.num_graphs} graphs"
+            raise refusal("data", rule, got, "Pass them one by one.")
         parts = []
         if self.features is not None:
             parts.append(self.features(data.x))
@@ -177,16 +170,13 @@ class Classifier(nn.Module):
             with no_autocast(self.head.weight.device):  # positions keep all their digits
                 encoding = self.encoding(graph)
             if encoding.dim() != 2 or encoding.size(1) != self.dim:
-                raise ValueError(
-                    f"`encoding(data)` must have shape [rows, {self.dim}], got {list(encoding.shape)}. "
-                    "An encoding returns as many columns as its `dim` says."
-                )
+                instead = "An encoding returns as many columns as its `dim` says."
+                raise refusal("encoding(data)", f"have shape [rows, {self.dim}]", list(encoding.shape), instead)
             parts.append(drop(encoding, self.input_dropout, self.training))
         if len(parts) == 2 and parts[0].size(0) != parts[1].size(0):
-            raise ValueError(
-                f"`encoding(data)` must have one row for each of {parts[0].size(0)} rows of data.x, "
-                f"got {parts[1].size(0)}. Prepare the data after changing its nodes, or slice both alike."
-            )
+            rule = f"have one row for each of {parts[0].size(0)} rows of data.x"
+            instead = "Prepare the data after changing its nodes, or slice both alike."
+            raise refusal("encoding(data)", rule, parts[1].size(0), instead)
         return torch.cat(parts, dim=1)
 
     def logits(self, states: Tensor, data: Data | Inputs, rows: Tensor | None = None) -> Tensor:

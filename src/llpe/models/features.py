@@ -7,6 +7,7 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
+from llpe.checks import refusal
 from llpe.inputs import FEATURE_LAYOUTS, check_tensor
 from llpe.models.dropout import dropout
 from llpe.models.fixed_matrix import FixedMatrix
@@ -42,28 +43,20 @@ class FeatureLinear(nn.Module):
     def matrix(self, x: Tensor | None) -> Tensor | FixedMatrix:
         """Features as :meth:`forward` reads them: checked, and with sparse ones by rows. Made once per graph."""
         if not isinstance(x, Tensor):
-            raise ValueError(
-                f"`data.x` must be a tensor of {self.in_features} features per node, got {type(x).__name__}. "
-                "Give features, or say in_features=0."
-            )
+            rule = f"be a tensor of {self.in_features} features per node"
+            raise refusal("data.x", rule, type(x).__name__, "Give features, or say in_features=0.")
         check_tensor("data.x", x, FEATURE_LAYOUTS)
         if x.dim() != 2 or x.size(1) != self.in_features:
-            raise ValueError(
-                f"`data.x` must have shape [rows, {self.in_features}], got {list(x.shape)}. "
-                "The model was made for another number of features: see in_features."
-            )
-        if x.dtype != self.weight.dtype:
-            raise ValueError(
-                f"`data.x` must have dtype {self.weight.dtype}, got {x.dtype}. Convert it with "
-                f"data.x.to({self.weight.dtype})."
-            )
+            instead = "The model was made for another number of features: see in_features."
+            raise refusal("data.x", f"have shape [rows, {self.in_features}]", list(x.shape), instead)
+        dtype = self.weight.dtype
+        if x.dtype != dtype:
+            raise refusal("data.x", f"have dtype {dtype}", x.dtype, f"Convert it with data.x.to({dtype}).")
         if x.layout == torch.strided:
             return x
         if x.requires_grad:
-            raise ValueError(
-                "`data.x` must not require gradients while sparse, got a tensor that does. "
-                "Convert it with data.x.to_dense()."
-            )
+            rule, instead = "not require gradients while sparse", "Convert it with data.x.to_dense()."
+            raise refusal("data.x", rule, "a tensor that does", instead)
         return FixedMatrix(x)
 
     def forward(self, x: Tensor | FixedMatrix) -> Tensor:

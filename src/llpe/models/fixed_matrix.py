@@ -6,9 +6,6 @@ both by rows, so that a training step costs two sparse products and no conversio
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +14,7 @@ from torch import Tensor
 
 from llpe.checks import refusal, show
 from llpe.models.dropout import dropout
-from llpe.spmm import product
+from llpe.spmm import csr_tensor, product, quiet
 
 
 class FixedMatrix:
@@ -44,13 +41,6 @@ class FixedMatrix:
         kind = torch.int32 if small else torch.int64
         self.start, self.columns = built.crow_indices().to(kind), built.col_indices().to(kind)
         self.values, self.shape = built.values().clone(), built.shape  # no view of a sparse tensor
-
-    @property
-    def csr(self) -> Tensor:
-        """The matrix as a tensor of layout CSR."""
-        with quiet():
-            arrays = self.start, self.columns, self.values
-            return torch.sparse_csr_tensor(*arrays, size=self.shape, check_invariants=False)
 
     @cached_property
     def transposition(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -108,8 +98,7 @@ class _Product(torch.autograd.Function):
 
 def _transposed_on_cpu(start: Tensor, columns: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
     with quiet(), torch.no_grad():
-        numbers, size = torch.arange(columns.numel()), (start.numel() - 1, width)
-        csc = torch.sparse_csr_tensor(start, columns, numbers, size=size, check_invariants=False).to_sparse_csc()
+        csc = csr_tensor(start, columns, torch.arange(columns.numel()), (start.numel() - 1, width)).to_sparse_csc()
         return csc.ccol_indices(), csc.row_indices(), csc.values()
 
 
@@ -136,8 +125,7 @@ def take_rows(matrix: Tensor, rows: Tensor) -> Tensor:
     if matrix.layout != torch.sparse_csr:
         return matrix[rows]
     arrays = _take_rows(matrix.crow_indices(), matrix.col_indices(), matrix.values(), rows)
-    with quiet():
-        return torch.sparse_csr_tensor(*arrays, size=(rows.numel(), matrix.size(1)))
+    return csr_tensor(*arrays, (rows.numel(), matrix.size(1)))
 
 
 def _take_rows(start: Tensor, columns: Tensor, values: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -151,12 +139,3 @@ def _take_rows(start: Tensor, columns: Tensor, values: Tensor, rows: Tensor) -> 
 def check_rows(rows: Tensor) -> None:
     if not isinstance(rows, Tensor) or rows.dim() != 1 or rows.dtype not in (torch.int64, torch.int32, torch.bool):
         raise refusal("rows", "be a tensor of node numbers or a mask", show(rows), "Use torch.tensor([…]).")
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Silences torch's two notices about its sparse tensors: the beta state, and unchecked invariants."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CS. tensor support is in beta")
-        warnings.filterwarnings("ignore", message="Sparse invariant checks are implicitly disabled")
-        yield

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from llpe.checks import check_count, checked
+from llpe.checks import check_count, checked, refusal
 from llpe.models.backbone import Edges, Operation, check_share
 
 QUERY_ROWS = 512  # rows of the attention matrix held at once when its entries are dropped
@@ -41,10 +41,8 @@ class Attention(Operation):
         super().__init__()
         check_count("heads", heads)
         if width % heads:
-            raise ValueError(
-                f"`width` must be a multiple of heads={heads}, got {width}. "
-                "Change heads, the hidden width, or the encoding's dim (the width is their sum)."
-            )
+            instead = "Change heads, the hidden width, or the encoding's dim (the width is their sum)."
+            raise refusal("width", f"be a multiple of heads={heads}", width, instead)
         check_share("attention_dropout", attention_dropout)
         self.heads, self.dropout = heads, attention_dropout
         self.project = nn.Linear(width, 3 * width)

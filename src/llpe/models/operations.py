@@ -11,10 +11,12 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
+from llpe.checks import refusal
 from llpe.device import wide
-from llpe.inputs import check_tensor
+from llpe.inputs import check_pairs, check_range, check_tensor
 from llpe.models.backbone import Edges, Operation
-from llpe.models.fixed_matrix import FixedMatrix, quiet
+from llpe.models.fixed_matrix import FixedMatrix
+from llpe.spmm import quiet
 
 Entries = tuple[Tensor, Tensor, Tensor]  # row, column and value of each entry of a matrix
 
@@ -92,29 +94,18 @@ def _inverse(degree: Tensor) -> Tensor:
 
 def check_edges(edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int) -> tuple[Tensor, Tensor]:
     """Sources and targets of the edges, refused if an operation cannot follow them."""
-    if edge_index is not None:
-        check_tensor("edge_index", edge_index)
+    if edge_index is None:
+        instead = 'Give the edges, or use model="mlp", which needs none.'
+        raise refusal("edge_index", "be an int64 tensor of shape [2, num_edges]", None, instead)
+    check_pairs("edge_index", edge_index)
+    instead = 'A part of a graph needs its own edges: take data.subgraph(rows), or model="mlp", which needs none.'
+    check_range("edge_index", edge_index, num_nodes, instead)
     if edge_weight is not None:
         check_tensor("edge_weight", edge_weight)
-    if edge_index is None or edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.int64:
-        got = "None" if edge_index is None else f"{edge_index.dtype} of shape {list(edge_index.shape)}"
-        raise ValueError(
-            f"`edge_index` must be an int64 tensor of shape [2, num_edges], got {got}. "
-            'Give the edges, or use model="mlp", which needs none.'
-        )
-    if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:
-        raise ValueError(
-            f"`edge_index` must name nodes 0 … {num_nodes - 1}, got {int(edge_index.min())} … "
-            f"{int(edge_index.max())}. A part of a graph needs its own edges: take data.subgraph(rows), "
-            'or model="mlp", which needs none.'
-        )
-    if edge_weight is not None and edge_weight.requires_grad:
-        raise ValueError(
-            "`edge_weight` must not require gradients, got a tensor that does. "
-            'The adjacency is fixed: detach the weights, or use a PyG model such as model="GCN".'
-        )
-    if edge_weight is not None and edge_weight.numel() != edge_index.size(1):
-        raise ValueError(
-            f"`edge_weight` must have one weight for each of {edge_index.size(1)} edges, got {edge_weight.numel()}."
-        )
+        if edge_weight.requires_grad:
+            instead = 'The adjacency is fixed: detach the weights, or use a PyG model such as model="GCN".'
+            raise refusal("edge_weight", "not require gradients", "a tensor that does", instead)
+        if edge_weight.numel() != edge_index.size(1):
+            rule = f"have one weight for each of {edge_index.size(1)} edges"
+            raise refusal("edge_weight", rule, edge_weight.numel())
     return edge_index[0], edge_index[1]
