@@ -9,6 +9,7 @@ import copy
 import re
 from contextlib import contextmanager
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -19,12 +20,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from llpe.data import NodeDataset, Split, sbm
-from llpe.device import autocast, check_autocast, find_device
+from llpe.device import check_autocast, find_device
 from llpe.encodings import ENCODINGS, make_encoding
 from llpe.graph import Graph
 from llpe.lab import batches as batches_module
 from llpe.lab import resolve
-from llpe.lab.batches import all_logits, make_batches
+from llpe.lab.batches import all_logits
 from llpe.lab.export import export_encoding
 from llpe.lab.predict import predict_graph
 from llpe.lab.sections import dump_toml
@@ -103,14 +104,12 @@ def task_of(encoding="llpe", model="mlp", *, graph=GRAPH, **training):
 def train(task, change=lambda run: None):
     """Evaluates, takes the steps of an epoch and classifies all nodes on a fake device, as ``train_split`` does."""
     settings = task.config.training
-    with fake_device() as fetched:
-        run = _Run(task, 0, DEVICE)
-        batches = make_batches(run.model, task.data, task.inputs, SPLIT, settings.batch, DEVICE)
+    with fake_device() as fetched, patch("llpe.lab.train.find_device", return_value=DEVICE):
+        run = _Run(task, SPLIT, 0)
         change(run)
-        with torch.no_grad(), autocast(DEVICE, settings.autocast):
-            run.evaluate("accuracy", *batches.validation(run.model.eval(), None))
+        run.evaluate()
         before = len(fetched)
-        run.train(batches, None)
+        run.train()
         if task.config.model.name in BACKBONES:  # PyG's layers look at the edges in each pass
             steps = -(-len(SPLIT.train) // (settings.batch or len(SPLIT.train)))
             assert fetched[before:] == [aten._local_scalar_dense.default] * steps  # its losses, after the epoch

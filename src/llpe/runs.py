@@ -219,6 +219,19 @@ def read_toml(file: Path) -> dict[str, Any]:
     return tomllib.loads(read_text(file, "Delete it and train again: what is finished is not computed again."))
 
 
+def flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A config by ``section.key``.
+
+    Example:
+        >>> flat({"dataset": "cora", "model": {"name": "mlp"}})
+        {'dataset': 'cora', 'model.name': 'mlp'}
+    """
+    out: dict[str, Any] = {}
+    for key, value in config.items():
+        out |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return out
+
+
 def _read_config(file: Path) -> dict[str, Any]:
     config = read_toml(file)
     for table in ("encoding", "model"):

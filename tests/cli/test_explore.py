@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from llpe.cli import explore
 from llpe.data import BENCHMARKS, load_graph
 from llpe.encodings import ENCODINGS, make_encoding
 from llpe.lab import export, load_encoding
-from llpe.lab.listing import _entry
+from llpe.lab.listing import list_cache
 from llpe.models import BACKBONES, PYG_MODELS
 
 GRAPH = "sbm:n=60,seed=3"
@@ -243,4 +244,5 @@ def test_cache_is_listed_and_cleared(llpe, answer, tmp_path):
 
 
 def test_an_entry_that_vanishes_meanwhile_is_no_error(tmp_path):
-    assert _entry(tmp_path / "gone", {"kind": "spectrum", "seed": 0}, 3)["unused_seconds"] == 0
+    gone = SimpleNamespace(entries=lambda: [(tmp_path / "gone", {"kind": "spectrum", "seed": 0}, 3)])
+    assert list_cache(gone)[0]["unused_seconds"] == 0

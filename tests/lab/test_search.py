@@ -117,13 +117,13 @@ def test_a_trial_that_was_stopped_while_it_was_given_more_epochs_gets_all_of_the
             raise KeyboardInterrupt
 
     whole, parts = (
-        _Search(graph, RAW, SearchConfig(space=SPACE), tmp_path / name, 1, None) for name in ("whole", "parts")
+        _Search(graph, RAW, SearchConfig(space=SPACE), tmp_path / name, {"workers": 1}) for name in ("whole", "parts")
     )
     (expected,) = whole._train(whole.default(), 1, 2)
-    parts.tell = stop
+    parts.how["on_progress"] = stop
     with pytest.raises(KeyboardInterrupt):
         parts._train(parts.default(), 1, 2)
-    parts.tell = None
+    del parts.how["on_progress"]
     (found,) = parts._train(parts.default(), 1, 2)
     assert (found.status, found.epochs, found.val) == (expected.status, expected.epochs, expected.val)
 
@@ -238,7 +238,7 @@ def test_every_choice_of_a_preset_is_a_valid_config(preset, encoding, graph, tmp
     space = space_of(preset, encoding)
     assert all(space.values())
     raw = {"dataset": SPEC, "encoding": {"name": encoding}}
-    running = _Search(graph, raw, SearchConfig(preset=preset), tmp_path, None, None)
+    running = _Search(graph, raw, SearchConfig(preset=preset), tmp_path, {})
     assert running.size > 1
 
 

@@ -17,7 +17,7 @@ from llpe.cli.app import app
 if TYPE_CHECKING:
     from llpe.data import NodeDataset
     from llpe.encodings import Encoding
-    from llpe.lab import Config, Fit, Found, Outcome, Progress
+    from llpe.lab import Config, Fit, Found, Outcome, Progress, SearchConfig
     from llpe.lab.search import Trial
 
 
@@ -112,32 +112,18 @@ def search(
       llpe search my-config.toml --method grid
     """
     from llpe.lab import RunFolder, resolve, take_search
-    from llpe.lab import search as run_search
 
     given = {"trials": trials, "method": method, "preset": preset, "pruner": pruner, "storage": storage}
     raw = raw_config(request, dataset, encoding, model, device)
     raw["search"] = raw.get("search", {}) | {name: value for name, value in given.items() if value is not None}
     raw, settings = take_search(raw)
     graph = opt.open_graph(resolve(raw).dataset, data_root)
-    name, vals = f"{graph.name}, trials", [0.0]
-    with opt.open_engine(engine, scheduler, workers) as where, console.Progress() as progress:
-
-        def on_progress(now: Progress) -> None:
-            words = f"split {now.split} epoch {now.epoch}, val {now.val:.3f}; best trial {max(vals):.4f}"
-            progress.update(name, words)
-
-        def on_trial(done: int, total: int, trial: Trial) -> None:
-            if trial.state == "complete":
-                vals.append(trial.val or 0.0)
-            progress.update(name, f"{trial.state}, best {max(vals):.4f}", done, total)
-
-        tell: dict[str, Any] = {"on_trial": on_trial, "on_progress": on_progress}
-        try:
-            found = run_search(graph, raw, settings, root=runs, **where, **tell)
-        except KeyboardInterrupt:
-            console.note("finished trials are kept. The same command resumes the search.")
-            raise
-        progress.finish(name, f"best mean val {found.val:.4f}")
+    try:
+        with opt.open_engine(engine, scheduler, workers) as where:
+            found = _search_with_progress(graph, raw, settings, root=runs, **where)
+    except KeyboardInterrupt:
+        console.note("finished trials are kept. The same command resumes the search.")
+        raise
     _show_search(found, graph.metric, list(RunFolder.read(found.run).scores), json)
 
 
@@ -228,8 +214,28 @@ def train_with_progress(graph: NodeDataset, config: Config, runs: Path, **how: A
             result = f"failed: {outcome.reason}" if outcome.test is None else f"test {outcome.test:.3f}"
             progress.finish(f"{name} {outcome.split}", result)
 
-        tell: Any = {"on_progress": on_progress, "on_outcome": on_outcome}
-        return run(graph, config, root=runs, **how, **tell)
+        return run(graph, config, root=runs, **how, on_progress=on_progress, on_outcome=on_outcome)
+
+
+def _search_with_progress(graph: NodeDataset, raw: dict[str, Any], settings: SearchConfig, **how: Any) -> Found:
+    """Searches with one bar for all trials."""
+    from llpe.lab import search as run_search
+
+    name, vals = f"{graph.name}, trials", [0.0]
+    with console.Progress() as progress:
+
+        def on_progress(now: Progress) -> None:
+            words = f"split {now.split} epoch {now.epoch}, val {now.val:.3f}; best trial {max(vals):.4f}"
+            progress.update(name, words)
+
+        def on_trial(done: int, total: int, trial: Trial) -> None:
+            if trial.state == "complete":
+                vals.append(trial.val or 0.0)
+            progress.update(name, f"{trial.state}, best {max(vals):.4f}", done, total)
+
+        found = run_search(graph, raw, settings, **how, on_trial=on_trial, on_progress=on_progress)
+        progress.finish(name, f"best mean val {found.val:.4f}")
+    return found
 
 
 def _show_dry_run(graph: NodeDataset, config: Config, encoding: Encoding, *, json: bool) -> None:

@@ -16,7 +16,8 @@ from llpe.lab.config import Config, ConfigError, assign, load_config, resolve
 from llpe.lab.engine import Dask, EngineError
 from llpe.lab.fit import Fit, fit, run
 from llpe.lab.predict import predict
-from llpe.lab.search import Found, SearchConfig, search, take_search
+from llpe.lab.search import Found, search, take_search
+from llpe.lab.sections import SearchConfig
 from llpe.lab.traces import load_encoding
 from llpe.lab.train import Outcome, Progress
 from llpe.lab.workers import WorkerError

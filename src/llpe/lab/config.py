@@ -121,9 +121,13 @@ def assign(raw: dict[str, Any], assignments: dict[str, Any]) -> dict[str, Any]:
     for key, value in assignments.items():
         section, dot, name = key.partition(".")
         if not dot:
-            homes = _homes(key, out)
+            known = {home: _options_of(home, out) for home in SECTIONS}
+            homes = [home for home in known if key != "name" and key in known[home]]
+            if not homes and any(key == option for option, _ in INSTEAD):
+                homes = ["encoding"]  # which says what to use instead
             if len(homes) != 1:
-                choices = " or ".join(f"{home}.{key}" for home in homes) or f"one of {', '.join(_keys(out))}"
+                every = ", ".join(f"{home}.{each}" for home in known for each in known[home])
+                choices = " or ".join(f"{home}.{key}" for home in homes) or f"one of {every}"
                 problems.append(f"`{key}` must be {choices}, got a name that is {'ambiguous' if homes else 'unknown'}.")
                 continue
             section, name = homes[0], key
@@ -146,15 +150,6 @@ def _options_of(section: str, raw: dict[str, Any]) -> list[str]:
         with contextlib.suppress(ValueError):
             known += list(backbone_options(name or "mlp"))
     return list(dict.fromkeys(known))
-
-
-def _homes(key: str, raw: dict[str, Any]) -> list[str]:
-    homes = [section for section in SECTIONS if key != "name" and key in _options_of(section, raw)]
-    return homes or ["encoding"] * any(key == option for option, _ in INSTEAD)  # which says what to use instead
-
-
-def _keys(raw: dict[str, Any]) -> list[str]:
-    return [f"{section}.{key}" for section in SECTIONS for key in _options_of(section, raw)]
 
 
 def _build_encoding(raw: dict[str, Any], model: Any, problems: list[str]) -> Encoding | None:

@@ -155,7 +155,11 @@ class Dask:
         try:
             while waiting:
                 done, waiting = wait(waiting, local.REPORT_SECONDS, FIRST_COMPLETED)
-                self._tell(queue, on_progress)
+                while not queue.empty():
+                    progress = queue.get()
+                    if on_progress is not None:
+                        with self.lock:
+                            on_progress(progress)
                 failed = {future for future in done if future.cancelled() or future.exception() is not None}
                 yield from (future.result() for future in done - failed)
                 for future in failed:
@@ -166,13 +170,6 @@ class Dask:
                 future.cancel()
             for key in keys:
                 del self.heard[key]
-
-    def _tell(self, queue: SimpleQueue[Any], on_progress: Callable[[Any], None] | None) -> None:
-        while not queue.empty():
-            progress = queue.get()
-            if on_progress is not None:
-                with self.lock:
-                    on_progress(progress)
 
     def _check_alive(self) -> None:
         """Waits neither for a scheduler that is gone nor long for workers."""
@@ -206,28 +203,13 @@ class Dask:
             ) from None
         future.result()
 
-    def each(
-        self, function: Callable[[Item], Result], items: Iterable[Item], width: int
-    ) -> Iterator[tuple[Item, Result]]:
-        """Calls a function that runs pieces for ``width`` items at a time, each in a thread of the driver.
-
-        After an error no further item starts, and those that did end first. An interrupt stops all at once.
-        """
-        with ThreadPoolExecutor(width) as pool:
-            futures = {pool.submit(function, item): item for item in items}
-            try:
-                for future in as_completed(futures):
-                    yield futures[future], future.result()
-            except BaseException as error:
-                self.stopped |= not isinstance(error, Exception)
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-
 
 def each(
     engine: Dask | None, function: Callable[[Item], Result], items: Sequence[Item], *, pieces: int
 ) -> Iterator[tuple[Item, Result]]:
-    """Each item with what ``function`` makes of it: in order here, as they come with an engine.
+    """Each item with what ``function`` makes of it: in order here; with an engine as they come, each in a thread.
+
+    After an error no further item starts, and those that did end first. An interrupt stops all at once.
 
     Args:
         function: computes an item; if that is done by an engine, as many are computed at a time as keep it busy.
@@ -236,8 +218,16 @@ def each(
     """
     if engine is None:
         yield from ((item, function(item)) for item in items)
-    else:
-        yield from engine.each(function, items, 1 + math.ceil(engine.workers / pieces))
+        return
+    with ThreadPoolExecutor(1 + math.ceil(engine.workers / pieces)) as pool:
+        futures = {pool.submit(function, item): item for item in items}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException as error:
+            engine.stopped |= not isinstance(error, Exception)
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _same(thing: Any) -> Any:

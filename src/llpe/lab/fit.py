@@ -23,7 +23,7 @@ from llpe.lab.pieces import train_away, train_here
 from llpe.lab.predict import predict
 from llpe.lab.task import Task, make_task
 from llpe.lab.traces import load_classifier, write_config, write_spectrum
-from llpe.lab.train import Outcome
+from llpe.lab.train import SCORES, Outcome
 from llpe.lab.workers import Tell, plan, run_splits
 from llpe.models import Classifier
 from llpe.runs import RunFolder
@@ -179,7 +179,7 @@ def run(
         raise ConfigError([f"`data`: {dataset.name} must be the graph the config was made for, got other content."])
     config = config.model_copy(update={"data": dataset.fingerprint})
     if splits is None:
-        splits = make_splits(dataset, config.splits.kind, count=config.splits.count, seed=config.splits.seed)
+        splits = make_splits(dataset, **config.splits.model_dump())
     device = find_device(config.training.device)
     plan(len(splits), workers)  # refuses before anything is written
     task = make_task(dataset, config, encoding=encoding, model=model, cache=cache)
@@ -228,7 +228,8 @@ def train_splits(
     if folder is not None:
         write_config(folder)
         write_spectrum(folder, task.dataset)
-        outcomes = [_outcome(report) for index in wanted if (report := folder.report(index)) is not None]
+        reports = [report for index in wanted if (report := folder.report(index)) is not None]
+        outcomes = [Outcome(**{name: report[name] for name in SCORES}) for report in reports]
         for outcome in outcomes:
             folder.checkpoint(outcome.split).unlink(missing_ok=True)  # of one that was killed just after its report
     finished = {outcome.split for outcome in outcomes}
@@ -245,11 +246,6 @@ def train_splits(
             on_outcome(outcome)
         outcomes.append(outcome)
     return sorted(outcomes, key=lambda outcome: outcome.split)
-
-
-def _outcome(report: dict[str, Any]) -> Outcome:
-    names = Outcome.__dataclass_fields__.keys() - {"state", "traces"}
-    return Outcome(**{name: report[name] for name in names})
 
 
 def _dataset(data: Data, metric: str) -> NodeDataset:

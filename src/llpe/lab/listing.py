@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from llpe.cache import Cache
-from llpe.data import BENCHMARKS, GENERATORS, data_root
+from llpe.data import BENCHMARKS, GENERATORS, Benchmark, data_root
 from llpe.data.benchmarks import CORRECTED_CORNELL
 from llpe.encodings import ENCODINGS
 from llpe.models import BACKBONES, PYG_MODELS, backbone_options
@@ -23,12 +23,25 @@ HIDDEN = ("format", "kind", "graph", "encoding", "levels")  # keys of a cache en
 
 def list_all(root: Path | None = None) -> dict[str, list[Any]]:
     """Everything but the cache, by kind; ``pyg_models`` are names."""
+    mirror = os.environ.get("LLPE_DATA_MIRROR")
+    places = [data_root(root)] + ([Path(mirror).expanduser()] if mirror else [])
     return {
         "encodings": list_encodings(),
-        "models": list_models(),
+        "models": [
+            {"name": name, "what": _first_line(kind), "options": backbone_options(name)}
+            for name, kind in BACKBONES.items()
+        ],
         "pyg_models": list(PYG_MODELS),
-        "benchmarks": list_benchmarks(root),
-        "synthetic": list_synthetic(),
+        "benchmarks": [_benchmark(each, places) for each in BENCHMARKS.values()],
+        "synthetic": [
+            {
+                "name": name,
+                "what": _first_line(make),
+                "keys": _defaults(inspect.signature(make).parameters),
+                "example": f"{name}:n=2000,homophily=0",
+            }
+            for name, make in GENERATORS.items()
+        ],
     }
 
 
@@ -44,59 +57,39 @@ def list_encodings() -> list[Row]:
     return rows
 
 
-def list_models() -> list[Row]:
-    """Name, description and options of each model of our own."""
-    rows = []
-    for name, kind in BACKBONES.items():
-        what = _first_line(kind)
-        rows.append({"name": name, "what": what, "options": backbone_options(name)})
-    return rows
-
-
-def list_benchmarks(root: Path | None = None) -> list[Row]:
-    """Size, metric and notes of each benchmark, and whether it loads without a network."""
-    mirror = os.environ.get("LLPE_DATA_MIRROR")
-    places = [data_root(root)] + ([Path(mirror).expanduser()] if mirror else [])
-    rows = []
-    for benchmark in BENCHMARKS.values():
-        files = [Path(benchmark.folder) / "raw" / file for file in benchmark.files]
-        at_hand = all(any((place / file).is_file() for place in places) for file in files)
-        if benchmark.name == "cornell":
-            at_hand = at_hand or any((place / CORRECTED_CORNELL).is_file() for place in places)
-        row = {"name": benchmark.name, "nodes": benchmark.num_nodes, "classes": benchmark.num_classes}
-        row |= {"metric": benchmark.metric, "homophily": benchmark.homophily, "at_hand": at_hand}
-        rows.append(row | {"notes": list(benchmark.notes)})
-    return rows
-
-
-def list_synthetic() -> list[Row]:
-    """Name, description, keys and an example of each generator."""
-    rows = []
-    for name, make in GENERATORS.items():
-        keys, example = _defaults(inspect.signature(make).parameters), f"{name}:n=2000,homophily=0"
-        rows.append({"name": name, "what": _first_line(make), "keys": keys, "example": example})
-    return rows
+def _benchmark(benchmark: Benchmark, places: list[Path]) -> Row:
+    """Size, metric and notes, and whether it loads without a network."""
+    files = [Path(benchmark.folder) / "raw" / file for file in benchmark.files]
+    at_hand = all(any((place / file).is_file() for place in places) for file in files)
+    if benchmark.name == "cornell":
+        at_hand = at_hand or any((place / CORRECTED_CORNELL).is_file() for place in places)
+    return {
+        "name": benchmark.name,
+        "nodes": benchmark.num_nodes,
+        "classes": benchmark.num_classes,
+        "metric": benchmark.metric,
+        "homophily": benchmark.homophily,
+        "at_hand": at_hand,
+        "notes": list(benchmark.notes),
+    }
 
 
 def list_cache(cache: Cache) -> list[Row]:
     """The entries, the most recently used first."""
-    return [_entry(*entry) for entry in cache.entries()]
-
-
-def _entry(path: Path, key: dict[str, Any], size: int) -> Row:
-    arguments = [f"{name}={value}" for name, value in key.items() if name not in HIDDEN and value is not None]
-    try:
-        unused = time.time() - path.stat().st_mtime
-    except FileNotFoundError:  # another process has just deleted it
-        unused = 0.0
-    return {
-        "kind": str(key.get("kind", "")),
-        "what": f"{key.get('encoding', '')} {', '.join(arguments)}".strip(),
-        "graph": str(key.get("graph", ""))[:8],
-        "bytes": size,
-        "unused_seconds": unused,
-        "file": path.name,
-    }
+    rows = []
+    for path, key, size in cache.entries():
+        arguments = [f"{name}={value}" for name, value in key.items() if name not in HIDDEN and value is not None]
+        row: Row = {
+            "kind": str(key.get("kind", "")),
+            "what": f"{key.get('encoding', '')} {', '.join(arguments)}".strip(),
+        }
+        try:
+            unused = time.time() - path.stat().st_mtime
+        except FileNotFoundError:  # another process has just deleted it
+            unused = 0.0
+        row |= {"graph": str(key.get("graph", ""))[:8], "bytes": size, "unused_seconds": unused, "file": path.name}
+        rows.append(row)
+    return rows
 
 
 def _first_line(thing: object) -> str:

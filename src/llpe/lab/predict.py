@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -81,7 +80,8 @@ def predict_graph(
             f"{dataset.name}: the graph must have {report['num_features']} features as the one the run was trained "
             f"on, got {dataset.num_features}. Use the same columns."
         )
-    if not model.encoding.comparable and not _same_graph(report, dataset):
+    graph = report.get("graph")  # its edges; features and labels may differ
+    if not (model.encoding.comparable or report["data"] == dataset.fingerprint or graph == dataset.graph_fingerprint):
         warnings.warn(
             f"{dataset.name} is another graph than the run was trained on, and columns of {model.encoding.name!r} mean "
             "something else there: signs and bases of eigenvectors, probes and the numbering of nodes are each graph's "
@@ -121,13 +121,6 @@ def _scored_nodes(folder: RunFolder, split: int, dataset: NodeDataset) -> dict[s
         return {"labelled": labelled} if len(labelled) else {}
     masks = folder.arrays("split", split) or {}
     return {part: torch.from_numpy(mask).nonzero().flatten() for part, mask in masks.items()}
-
-
-def _same_graph(report: dict[str, Any], dataset: NodeDataset) -> bool:
-    """Whether the edges are those that the run was trained on; features and labels may differ."""
-    if report["data"] == dataset.fingerprint:
-        return True
-    return report.get("graph") == dataset.graph_fingerprint
 
 
 def write_predictions(prediction: Prediction, path: Path) -> None:

@@ -26,22 +26,23 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean
 from threading import Lock
-from typing import Any, Literal
+from typing import Any
 
 import tomli_w
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, make_splits
 from llpe.lab.config import Config, ConfigError, assign, resolve
 from llpe.lab.engine import Dask, each
 from llpe.lab.fit import train_splits
-from llpe.lab.spaces import PATIENCE, Space, as_in_the_paper, assignments, encode, replaced, space_of
+from llpe.lab.sections import SearchConfig
+from llpe.lab.spaces import PATIENCE, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.stratified import stratified
 from llpe.lab.task import Task, make_task
 from llpe.lab.train import Outcome
-from llpe.lab.trials import Choice, Method, Trial, Trials, copy_study
+from llpe.lab.trials import Choice, Trial, Trials, copy_study
 from llpe.lab.workers import Tell
 from llpe.runs import RunFolder
 from llpe.sealed import write_json, write_text
@@ -59,30 +60,6 @@ EPOCHS = 2000  # at most, as in the paper
 
 class BusyError(RuntimeError):
     """Another process is at this search."""
-
-
-class SearchConfig(BaseModel):
-    """The section ``[search]`` of a config.
-
-    Attributes:
-        method: ``tpe`` (the tree-structured Parzen estimator), ``grid``, or ``stratified``: every choice equally
-            often, and each pair of learning rate and optimiser, see :mod:`llpe.lab.stratified`.
-        trials: how many different settings to try; a grid without it is tried whole.
-        pruner: at each step ``halving`` keeps the best third of a wave, ``median`` the better half, ``none`` all.
-        preset: the space, ``paper``, ``authors`` or ``extended``, see :mod:`llpe.lab.spaces`.
-        space: choices that replace those of the preset, or add to them.
-        storage: URL of an Optuna storage that is given a copy of the finished trials, to look at them with its tools.
-        seed: of the draws.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-    method: Method = "tpe"
-    trials: int | None = Field(None, ge=1)
-    pruner: Literal["halving", "median", "none"] = "halving"
-    preset: Literal["paper", "authors", "extended"] = "paper"
-    space: dict[str, list[Any]] = {}
-    storage: str | None = None
-    seed: int = Field(0, ge=0)
 
 
 @dataclass(frozen=True)
@@ -127,7 +104,8 @@ def search(
         on_trial: called after each trial with how many are done, how many there will be, and the trial.
         on_progress: told the progress of any split, a few times a second.
     """
-    running = _Search(dataset, raw, settings, Path(root), workers, on_progress, engine)
+    how = {"workers": workers, "engine": engine, "on_progress": on_progress}
+    running = _Search(dataset, raw, settings, Path(root), how)
     with running.locked() as trials:
         running.copy_to_storage(trials)  # refuses a storage that cannot be used, before anything is trained
         while wave := trials.draw(min(running.wave, running.total - len(trials.finished))):
@@ -140,20 +118,12 @@ class _Search:
     """A search in progress."""
 
     def __init__(
-        self,
-        dataset: NodeDataset,
-        raw: dict[str, Any],
-        settings: SearchConfig,
-        root: Path,
-        workers: int | None,
-        on_progress: Tell | None,
-        engine: Dask | None = None,
+        self, dataset: NodeDataset, raw: dict[str, Any], settings: SearchConfig, root: Path, how: dict[str, Any]
     ) -> None:
         raw = raw if settings.preset == "extended" else as_in_the_paper(raw)
         training = {"epochs": EPOCHS, "patience": PATIENCE[settings.preset]} | raw.get("training", {})
         self.raw = raw | {"training": training}
-        self.dataset, self.settings, self.workers, self.tell = dataset, settings, workers, on_progress
-        self.engine, self.preparing = engine, Lock()
+        self.dataset, self.settings, self.how, self.preparing = dataset, settings, how, Lock()
         self.base = resolve(self.raw).model_copy(update={"data": dataset.fingerprint})
         self.space = replaced(space_of(settings.preset, self.base.encoding.name), settings.space)
         self._check_space()
@@ -161,19 +131,15 @@ class _Search:
         whole = self.size if settings.method == "grid" else 16
         self.total = min(settings.trials or whole, self.size)
         self.wave = self.total if settings.method == "stratified" else WAVE
-        self.splits = make_splits(
-            dataset, self.base.splits.kind, count=self.base.splits.count, seed=self.base.splits.seed
-        )
+        self.splits = make_splits(dataset, **self.base.splits.model_dump())
         self.path = RunFolder.of(root, self.base).path.with_name(f"search-{self._hash()}")
         self.prepared: dict[str, Data] = {}
 
     def _check_space(self) -> None:
-        problems = [
-            f"`search.space.{key}` must have at least one choice, got none."
-            for key, choices in self.space.items()
-            if not choices
-        ]
+        problems = []
         for key, choices in self.space.items():
+            if not choices:
+                problems.append(f"`search.space.{key}` must have at least one choice, got none.")
             for choice in choices:
                 try:
                     self.config({key: encode(choice)})
@@ -211,7 +177,8 @@ class _Search:
         try:
             with FileLock(self.path / ".lock", timeout=WAIT_SECONDS):
                 sweep(self.path)
-                write_text(self.path / "search.toml", _describe(self.base, settings, self.space))
+                described = {"config": self.base.hash} | settings.model_dump(exclude_none=True) | {"space": self.space}
+                write_text(self.path / "search.toml", tomli_w.dumps(described))
                 listed = stratified(self.space, self.total, settings.seed) if settings.method == "stratified" else []
                 file = self.path / "trials.json"
                 yield Trials(file, self.space, self.default(), settings.method, settings.seed, listed)
@@ -243,7 +210,7 @@ class _Search:
         steps = [(first, FIRST_EPOCHS), (min(3 * first, every), None), (every, None)]
         for step, (count, pause) in enumerate(steps, start=1):
             train = partial(train_trial, step, count, pause)
-            for number, found in each(self.engine, train, list(alive), pieces=count):
+            for number, found in each(self.how["engine"], train, list(alive), pieces=count):
                 if trials.step(wave[number], step) is None:
                     trials.note(wave[number], step, found)
                 if "reason" in found:
@@ -264,8 +231,7 @@ class _Search:
         that still improve. What is done is not done again."""
         config = self.config(choice)
         folder = RunFolder(self.path / "trials" / config.hash, config.model_dump())
-        how: Any = {"workers": self.workers, "engine": self.engine, "on_progress": self.tell}
-        train = partial(train_splits, self.task(config), self.splits, folder=folder, **how)
+        train = partial(train_splits, self.task(config), self.splits, folder=folder, **self.how)
         with folder.locked():
             outcomes = train(only=range(splits), pause=pause)
             while pause is not None and any(_rising(outcome, pause) for outcome in outcomes):
@@ -320,10 +286,3 @@ def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
 def _rising(outcome: Outcome, pause: int) -> bool:
     """Whether a split that was paused after ``pause`` epochs was improving until then, or has gone on already."""
     return outcome.status == "paused" and (outcome.epochs > pause or outcome.best_epoch > RISING * pause)
-
-
-def _describe(base: Config, settings: SearchConfig, space: Space) -> str:
-    """The search as TOML, for a reader."""
-    return tomli_w.dumps(
-        {"config": base.hash, **settings.model_dump(exclude={"space"}, exclude_none=True), "space": space}
-    )

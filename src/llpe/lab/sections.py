@@ -13,6 +13,7 @@ from torch import nn
 from llpe.checks import LARGEST_SEED, MOST
 from llpe.encodings import Encoding, make_encoding
 from llpe.models import Classifier
+from llpe.runs import flat
 
 Count = Annotated[int, Field(ge=1, le=MOST)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
@@ -79,6 +80,29 @@ class SplitsConfig(_Section):
     seed: Seed = 0
 
 
+class SearchConfig(_Section):
+    """The section ``[search]`` of a config.
+
+    Attributes:
+        method: ``tpe`` (the tree-structured Parzen estimator), ``grid``, or ``stratified``: every choice equally
+            often, and each pair of learning rate and optimiser, see :mod:`llpe.lab.stratified`.
+        trials: how many different settings to try; a grid without it is tried whole.
+        pruner: at each step ``halving`` keeps the best third of a wave, ``median`` the better half, ``none`` all.
+        preset: the space, ``paper``, ``authors`` or ``extended``, see :mod:`llpe.lab.spaces`.
+        space: choices that replace those of the preset, or add to them.
+        storage: URL of an Optuna storage that is given a copy of the finished trials, to look at them with its tools.
+        seed: of the draws.
+    """
+
+    method: Literal["tpe", "grid", "stratified"] = "tpe"
+    trials: int | None = Field(None, ge=1)
+    pruner: Literal["halving", "median", "none"] = "halving"
+    preset: Literal["paper", "authors", "extended"] = "paper"
+    space: dict[str, list[Any]] = {}
+    storage: str | None = None
+    seed: int = Field(0, ge=0)
+
+
 class Config(_Section):
     """A whole experiment. ``data`` is the fingerprint of the graph, filled in when it is loaded."""
 
@@ -127,15 +151,6 @@ def dump_toml(config: Config) -> str:
 
 def differences(one: Config, two: Config) -> list[str]:
     """The keys in which two configs differ, with both values."""
-    flat = [_flatten(config.model_dump()) for config in (one, two)]
-    keys = sorted(flat[0].keys() | flat[1].keys())
-    return [
-        f"{key}: {flat[0].get(key)!r} / {flat[1].get(key)!r}" for key in keys if flat[0].get(key) != flat[1].get(key)
-    ]
-
-
-def _flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for key, value in tree.items():
-        out |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return out
+    first, second = (flat(config.model_dump()) for config in (one, two))
+    keys = sorted(first.keys() | second.keys())
+    return [f"{key}: {first.get(key)!r} / {second.get(key)!r}" for key in keys if first.get(key) != second.get(key)]

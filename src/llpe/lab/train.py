@@ -13,7 +13,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from llpe.data import Split
 from llpe.device import CPU, autocast, find_device, random_state, set_random_state
 from llpe.encodings import FilteredEncoding
-from llpe.lab.batches import FullBatch, MiniBatches, Scored, all_logits, make_batches, rows_of, typical_rows
+from llpe.lab.batches import Scored, all_logits, make_batches, rows_of, typical_rows
 from llpe.lab.sections import TrainingConfig
 from llpe.lab.task import Task
 from llpe.lab.traces import Traces, picture, pictured_nodes, trace_filters, trace_predictions
@@ -81,7 +80,10 @@ class Outcome:
 
     def scores(self) -> dict[str, Any]:
         """Everything but the weights and the traces."""
-        return {key: value for key, value in asdict(self).items() if key not in ("state", "traces")}
+        return {name: getattr(self, name) for name in SCORES}
+
+
+SCORES = [each.name for each in fields(Outcome) if each.name not in ("state", "traces")]
 
 
 def train_split(
@@ -102,21 +104,13 @@ def train_split(
             call goes on from the checkpoint.
     """
     settings, outcome = task.config.training, Outcome(index, "done", task.dataset.metric)
-    device = find_device(settings.device)
-    run = _Run(task, index, device)
-    batches = make_batches(run.model, task.data, task.inputs, split, settings.batch, device)
+    run = _Run(task, split, index)
     if checkpoint is not None and checkpoint.exists():
         run.load(checkpoint)
     saved = time.perf_counter()
     try:
         while True:
-            run.model.train()
-            with autocast(device, settings.autocast):
-                shared = batches.shared(run.model)
-                with torch.no_grad():
-                    scored = batches.validation(run.model.eval(), shared)
-            run.evaluate(outcome.metric, *scored)
-            run.resumable = True
+            run.evaluate()
             if on_epoch is not None:
                 on_epoch(Progress(index, run.epoch, run.val[-1], run.best[0], run.best_epoch))
             paused = pause is not None and run.epoch >= pause
@@ -128,8 +122,7 @@ def train_split(
                 break
             if run.epoch >= settings.epochs or run.epoch - run.best_epoch >= settings.patience:
                 break
-            run.resumable = False
-            run.train(batches, shared)
+            run.train()
     except KeyboardInterrupt:
         if checkpoint is not None and run.resumable:
             run.save(checkpoint)
@@ -140,7 +133,7 @@ def train_split(
         _finish(outcome, task, split, run)
     outcome.best_epoch, outcome.epochs = run.best_epoch, run.epoch
     outcome.traces["curves"] = {"val": np.array(run.val), "loss": np.array(run.loss)}
-    outcome.seconds, outcome.peak_memory = run.seconds(), peak_memory()
+    outcome.seconds, outcome.peak_memory = time.perf_counter() - run.start, peak_memory()
     return outcome
 
 
@@ -151,51 +144,53 @@ class _NotFiniteError(ArithmeticError):
 class _Run:
     """What changes while a split is trained. A checkpoint holds all of it, as it is between two epochs."""
 
-    def __init__(self, task: Task, index: int, device: torch.device = CPU) -> None:
+    def __init__(self, task: Task, split: Split, index: int) -> None:
         self.start = time.perf_counter()
-        self.model = copy.deepcopy(task.model)
-        torch.manual_seed(task.config.training.seed + index)
-        self.model.reset_parameters()
-        self.model.encoding.initialise(typical_rows(task.data))
-        self.settings = task.config.training
+        self.settings, self.metric = task.config.training, task.dataset.metric
+        self.device = find_device(self.settings.device)
+        model = copy.deepcopy(task.model)
+        torch.manual_seed(self.settings.seed + index)
+        model.reset_parameters()  # on the CPU: training begins with the same weights on every device
+        model.encoding.initialise(typical_rows(task.data))
+        self.model = model.to(self.device)
+        self.optimiser = make_optimiser(self.model, self.settings)
+        self.parameters = list(self.model.parameters())
+        self.batches = make_batches(self.model, task.data, task.inputs, split, self.settings.batch, self.device)
         self.epoch = self.best_epoch = 0
         self.best = (-math.inf, -math.inf)  # validation score, and minus the loss there
         self.best_state: dict[str, Tensor] = {}
         self.val: list[float] = []
         self.loss: list[float] = []
         self.resumable = False  # an interrupted step cannot be resumed, bit for bit
-        self.to(device)
 
-    def to(self, device: torch.device) -> None:
-        """Moves the model, which is drawn on the CPU: it begins with the same weights on every device."""
-        self.device, self.model = device, self.model.to(device)
-        self.optimiser = make_optimiser(self.model, self.settings)
-        self.parameters = list(self.model.parameters())
-
-    def seconds(self) -> float:
-        return time.perf_counter() - self.start
-
-    def evaluate(self, metric: str, logits: Tensor, target: Tensor) -> None:
+    def evaluate(self) -> None:
         """Notes the score on the validation nodes, and keeps the weights if they are the best so far."""
+        self.model.train()
+        with autocast(self.device, self.settings.autocast):
+            self.shared = self.batches.shared(self.model)
+            with torch.no_grad():
+                logits, target = self.batches.validation(self.model.eval(), self.shared)
         logits = logits.float() if self.settings.autocast else logits
-        val = score(metric, logits, target)
+        val = score(self.metric, logits, target)
         self.val.append(val)
         loss = nn.functional.cross_entropy(logits, target).item() if val >= self.best[0] else math.inf
         if (val, -loss) > self.best:
             self.best, self.best_epoch = (val, -loss), self.epoch
             for name, tensor in self.model.state_dict().items():
                 self.best_state.setdefault(name, torch.empty_like(tensor)).copy_(tensor)
+        self.resumable = True
 
-    def train(self, batches: FullBatch | MiniBatches, shared: Tensor | None) -> None:
+    def train(self) -> None:
         """One epoch. The losses are fetched from the device once, after it."""
+        self.resumable = False
         self.model.train()
-        scored = batches.training(self.model, shared)
+        scored = self.batches.training(self.model, self.shared)
 
         def forward() -> Scored | None:
             with autocast(self.device, self.settings.autocast):
                 return next(scored, None)
 
-        losses = [self.step(logits, target, batches.graph) for logits, target in iter(forward, None)]
+        losses = [self.step(logits, target) for logits, target in iter(forward, None)]
         values = torch.stack(losses).tolist()
         for value in values:
             if not math.isfinite(value):
@@ -203,10 +198,10 @@ class _Run:
         self.loss.append(fmean(values))
         self.epoch += 1
 
-    def step(self, logits: Tensor, target: Tensor, data: Data) -> Tensor:
+    def step(self, logits: Tensor, target: Tensor) -> Tensor:
         """One step of the optimiser; the loss before it."""
         logits = logits.float() if self.settings.autocast else logits
-        loss = nn.functional.cross_entropy(logits, target) + self.model.penalty(data)
+        loss = nn.functional.cross_entropy(logits, target) + self.model.penalty(self.batches.graph)
         for parameter in self.parameters:
             parameter.grad = None
         loss.backward()
@@ -227,7 +222,7 @@ class _Run:
             "device_random": random_state(self.device),
             "val": self.val[: self.epoch],  # the last score is found again
             "loss": self.loss,
-            "seconds": self.seconds(),
+            "seconds": time.perf_counter() - self.start,
         }
         buffer = io.BytesIO()
         torch.save(state, buffer)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from llpe.lab.spaces import Space, encode, key_of
 from llpe.sealed import intact, read_json, write_json
@@ -26,7 +26,6 @@ BLIND_TRIALS = 8  # before a model of the past is trusted
 GUESSES, REPEATS = 3, 100  # draws by the model of the past, then blindly, after which a space counts as exhausted
 ATTEMPTS = 5  # to open a storage whose tables others create at the same time
 
-Method = Literal["tpe", "grid", "stratified"]
 Choice = dict[str, Any]
 
 
@@ -52,14 +51,14 @@ class Trials:
         space: the choices.
         first: the settings to try first.
         listed: the settings to try, in order, where they are not drawn one after the other.
-        method, seed: see :class:`~llpe.lab.search.SearchConfig`.
+        method, seed: see :class:`~llpe.lab.SearchConfig`.
 
     Attributes:
         finished: the trials of all finished waves.
     """
 
     def __init__(
-        self, file: Path, space: Space, first: Choice, method: Method, seed: int, listed: Sequence[Choice] = ()
+        self, file: Path, space: Space, first: Choice, method: str, seed: int, listed: Sequence[Choice] = ()
     ) -> None:
         self.file, self.space, self.first, self.listed = file, space, first, listed
         self.method, self.seed = method, seed
@@ -107,7 +106,9 @@ class Trials:
     def _drawn(self, known: set[str]) -> Choice | None:
         import optuna
 
-        study = make_study(self.finished, self.space)
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        study = optuna.create_study(direction="maximize")
+        study.add_trials([_frozen(trial, self.space) for trial in self.finished])
         for attempt in range(REPEATS):
             digest = hashlib.sha256(json.dumps([self.seed, len(known), attempt]).encode()).hexdigest()
             number = int(digest[:8], 16)
@@ -118,16 +119,6 @@ class Trials:
             if key_of(trial.params) not in known:
                 return trial.params
         return None
-
-
-def make_study(trials: Sequence[Trial], space: Space) -> optuna.Study:
-    """An Optuna study in memory with the given trials."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(direction="maximize")
-    study.add_trials([_frozen(trial, space) for trial in trials])
-    return study
 
 
 def copy_study(trials: Sequence[Trial], space: Space, name: str, url: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from llpe.runs import RunFolder
+from llpe.runs import RunFolder, flat
 from llpe.storage import inert
 
 MISSING = "–"
@@ -250,17 +250,10 @@ def _asked(run: RunFolder) -> dict[str, Any]:
 
     The place of a graph's file is no setting, its content is. What else may differ, the name of the folder tells apart.
     """
-    config = {key: value for key, value in _flat(run.config).items() if key.rpartition(".")[2] not in run.searched}
+    config = {key: value for key, value in flat(run.config).items() if key.rpartition(".")[2] not in run.searched}
     config.pop("dataset")
     content = {"data": config["data"][:8]} if config.get("data") else {}
     return config | content | {"run": run.path.name}
-
-
-def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for key, value in config.items():
-        out |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return out
 
 
 def _value(value: Any) -> str:
