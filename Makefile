@@ -23,7 +23,7 @@ test: lint  ## every test, doctest, example and code block of the documents
 
 test-lowest:  ## the tests of all but studies and pages, with the oldest versions of everything (.venv-lowest, 6 GB with CUDA)
 	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e ".[big,graphgym,lab]" pytest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e ".[big,graphgym,lab]" pytest hypothesis
 	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -W default $(LOWEST)
 
 lint: $(READY)  ## style and types
