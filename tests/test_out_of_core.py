@@ -204,11 +204,17 @@ def alter(out):
     ("spoil", "says"),
     [(lose, "must exist"), (truncate, "must be a whole array"), (alter, "must have the checksum it was written with")],
 )
-def test_spoiled_features_are_refused(graph, narrow, tmp_path, spoil, says):
+def test_spoiled_features_are_refused_and_computed_again(graph, narrow, tmp_path, spoil, says):
     encode_folder(graph, tmp_path / "out", **OPTIONS)
+    block = (tmp_path / "out" / "block-001.npy").read_bytes()
     spoil(tmp_path / "out")
     with pytest.raises(ValueError, match=f"block-001.npy` {re.escape(says)}.*llpe encode again"):
         Features.open(tmp_path / "out")
+    before = changed(tmp_path / "out")
+    with pytest.warns(sealed.DamageWarning, match=r"block-001.npy is damaged; computing it again"):
+        encode_folder(graph, tmp_path / "out", **OPTIONS)
+    assert (tmp_path / "out" / "block-001.npy").read_bytes() == block
+    assert changed(tmp_path / "out")["block-000.npy"] == before["block-000.npy"]
 
 
 def test_other_features_and_other_files_are_not_written_over(graph, narrow, tmp_path):

@@ -21,7 +21,7 @@ from llpe.probes import moments
 
 FILE = "features.json"
 FORMAT = "llpe features 1"
-AGAIN = "Remove the folder and run llpe encode again."
+AGAIN = "Run the same llpe encode again: it computes what is damaged again."
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,13 @@ class Features:
             got = f"{len(left)} without, the first is {left[0]}"
             raise refusal(str(features.path), f"hold {features.num_blocks} finished blocks", got, instead)
         for block in range(features.num_blocks):
-            features.block(block)
-            check_content(features.file(block), features._facts(block), AGAIN)
+            features.check(block)
         return features
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """The plan of a folder, whether or not its blocks are finished."""
-        return cls(path, **read_document(path / FILE, FORMAT, AGAIN))
+        return cls(path, **read_document(path / FILE, FORMAT, "Remove the folder and run llpe encode again."))
 
     @property
     def num_blocks(self) -> int:
@@ -85,6 +84,11 @@ class Features:
 
     def finished(self, block: int) -> bool:
         return self.file(block).with_suffix(".json").is_file()
+
+    def check(self, block: int) -> None:
+        """Refuses a finished block that is not as it was written."""
+        self.block(block)
+        check_content(self.file(block), self._facts(block), AGAIN)
 
     def block(self, block: int) -> np.ndarray:
         """A finished block [num_nodes, width, order], mapped and read-only."""

@@ -14,6 +14,7 @@ import errno
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from llpe.features import FILE, FORMAT, Features
 from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder, write_document
 from llpe.laplacian import inverse_sqrt
 from llpe.probes import GROUP, inner_products, precision, probe_block
+from llpe.sealed import DamageWarning
 from llpe.spmm import multiply_rows, ranges, threads, torch_csr
 
 WIDTH = 16  # probes of a block: as many numbers as a cache line holds, which is what a product fetches at least
@@ -74,7 +76,7 @@ def encode_folder(
             features = _plan(wanted)
             for killed in out.glob("block-*-*"):
                 shutil.rmtree(killed, ignore_errors=True)
-            left = [block for block in range(features.num_blocks) if not features.finished(block)]
+            left = [block for block in range(features.num_blocks) if not _sound(features, block)]
             _require_disk(features, left)
             done = {block: len(features.columns(block)) * order for block in range(features.num_blocks)}
             total = sum(done.values())
@@ -135,6 +137,19 @@ def _plan(wanted: Features) -> Features:
         rule, instead = "be as much as when the folder was started", "Allow more, or choose another folder."
         raise refusal("memory", rule, got, instead)
     return found
+
+
+def _sound(features: Features, block: int) -> bool:
+    """Whether a block is finished and as it was written; that it is computed again otherwise is said."""
+    if not features.finished(block):
+        return False
+    try:
+        features.check(block)
+    except ValueError:
+        warnings.warn(f"{features.file(block)} is damaged; computing it again.", DamageWarning, stacklevel=3)
+        features.file(block).with_suffix(".json").unlink()
+        return False
+    return True
 
 
 def _require_disk(features: Features, left: list[int]) -> None:
