@@ -48,8 +48,8 @@ def test_nodes_are_in_the_fifth_of_their_homophily():
     edges = torch.tensor([[0, 0, 0, 0, 0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0, 0, 0, 0, 0]])
     homophily = local_homophily(edges, torch.tensor([0, 0, 0, 1, 1, 1, 1]))
     nodes = pd.DataFrame({"homophily": homophily, "tested": 1, "right": [1, 1, 0, 1, 1, 0, 1]})
-    groups = local.group_by_homophily("star", "none", nodes, draws=10)
-    assert [(g.fifth, g.nodes, g.accuracy) for g in groups] == [
+    groups = local.group_by_homophily(nodes, draws=10)
+    assert list(groups[["fifth", "nodes", "accuracy"]].itertuples(index=False, name=None)) == [
         ("0 – .2", 3, pytest.approx(2 / 3)),
         (".4 – .6", 1, 1.0),
         (".8 – 1", 2, 0.5),

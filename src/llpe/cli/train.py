@@ -240,8 +240,8 @@ def _search_with_progress(graph: NodeDataset, raw: dict[str, Any], settings: Sea
 
 def _show_dry_run(graph: NodeDataset, config: Config, encoding: Encoding, *, json: bool) -> None:
     """The config as TOML, so that it can be kept as a file; what it means here as comments."""
-    from llpe.lab.dry_run import dry_run
     from llpe.lab.sections import dump_toml
+    from llpe.lab.task import dry_run
 
     found = dry_run(graph, encoding)
     if json:

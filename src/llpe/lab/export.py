@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
-from torch_geometric.data import Data
 
 from llpe import __version__
 from llpe.data import NodeDataset
@@ -50,7 +49,10 @@ def export_encoding(
     )
     prepared = encoding.eval().prepare(dataset.data, device=where)
     if run is None:
-        tensors = _fixed_part(encoding, dataset.data, prepared)
+        prefix, suffix = encoding.attribute("|").split("|")
+        added = [name for name in prepared.to_dict() if name not in dataset.data]
+        mine = [name for name in added if name.startswith(prefix) and name.endswith(suffix)]
+        tensors = {name.removeprefix(prefix).removesuffix(suffix): prepared[name] for name in mine}
     else:
         with torch.no_grad():
             tensors = {"encoding": encoding.to(where)(prepared.to(str(where)))}
@@ -72,14 +74,6 @@ def untrained(name: str, options: Mapping[str, Any]) -> Encoding:
         return make_encoding(name, **{"dim": DIM, **options})
     except TypeError as error:
         raise ValueError(f"options of {name!r} must be as `llpe list encodings` shows them, got: {error}.") from error
-
-
-def _fixed_part(encoding: Encoding, data: Data, prepared: Data) -> dict[str, Tensor]:
-    """What ``prepare`` has attached, by the names of its parts."""
-    prefix, suffix = encoding.attribute("|").split("|")
-    added = [name for name in prepared.keys() if name not in data]  # noqa: SIM118  PyG's Data iterates over pairs
-    mine = [name for name in added if name.startswith(prefix) and name.endswith(suffix)]
-    return {name.removeprefix(prefix).removesuffix(suffix): prepared[name] for name in mine}
 
 
 def _save(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, str]) -> None:

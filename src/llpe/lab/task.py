@@ -49,8 +49,7 @@ def make_task(
         data: the graph, prepared before for the same encoding.
         cache: keep the encoding's fixed part on disk.
     """
-    if dataset.num_classes < 2:
-        raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
+    _check_classes(dataset)
     made = config.make_classifier(dataset.num_features, dataset.num_classes, encoding=encoding, model=model)
     if data is None and isinstance(dataset, MappedDataset):
         data = mapped_data(dataset, made, config)
@@ -59,6 +58,34 @@ def make_task(
         data = prepared(dataset, made.encoding, features=config.training.features, device=device, cache=cache)
     made.encoding.initialise(typical_rows(data))
     return Task(dataset, config, data, made, None if made.backbone.row_wise else made.inputs(data))
+
+
+def dry_run(dataset: NodeDataset, encoding: Encoding) -> dict[str, Any]:
+    """What would be computed: the size of the graph, the encoding's columns, and the size of its fixed part.
+
+    Example:
+        >>> from llpe.data import load_graph
+        >>> from llpe.encodings import make_encoding
+        >>> found = dry_run(load_graph("sbm:n=80"), make_encoding("lpe-flk", dim=16, k=4))
+        >>> found["columns"], found["fixed_columns"], found["fixed_bytes"]
+        (16, 8, 2560)
+    """
+    _check_classes(dataset)
+    return {
+        "nodes": dataset.num_nodes,
+        "edges": dataset.data.num_edges // 2,
+        "features": dataset.num_features,
+        "classes": dataset.num_classes,
+        "encoding": repr(encoding),
+        "columns": encoding.dim,
+        "fixed_columns": encoding.fixed_bytes(dataset.num_nodes) // (4 * dataset.num_nodes),
+        "fixed_bytes": encoding.fixed_bytes(dataset.num_nodes),
+    }
+
+
+def _check_classes(dataset: NodeDataset) -> None:
+    if dataset.num_classes < 2:
+        raise ValueError(f"{dataset.name}: training must have at least 2 classes, got {dataset.num_classes}.")
 
 
 def prepared(

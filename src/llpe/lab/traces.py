@@ -28,7 +28,7 @@ import llpe
 from llpe.chebyshev import density, recurrence
 from llpe.data import MappedDataset, NodeDataset, Split
 from llpe.device import CPU, device_name
-from llpe.encodings import Encoding, FilteredEncoding
+from llpe.encodings import Encoding
 from llpe.graph import Graph
 from llpe.homophily import local_homophily
 from llpe.lab.config import ConfigError, resolve
@@ -87,13 +87,6 @@ def trace_predictions(data: Data, test: Tensor, logits: Tensor) -> dict[str, np.
         homophily = local_homophily(data.edge_index, data.y)[test]
     correct = logits[test].argmax(dim=1) == data.y[test]
     return {"homophily": homophily.numpy().astype(np.float32), "correct": correct.numpy()}
-
-
-def trace_filters(encoding: FilteredEncoding) -> dict[str, np.ndarray]:
-    """The learned filters, shape (``GRID``, filters)."""
-    lambdas = torch.linspace(0, 2, GRID)
-    with torch.no_grad():
-        return {"lambdas": lambdas.numpy(), "response": encoding.response(lambdas).numpy()}
 
 
 def pictured_nodes(num_nodes: int) -> Tensor:

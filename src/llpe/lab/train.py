@@ -28,7 +28,7 @@ from llpe.encodings import FilteredEncoding
 from llpe.lab.batches import Scored, all_logits, make_batches, rows_of, typical_rows
 from llpe.lab.sections import TrainingConfig
 from llpe.lab.task import Task
-from llpe.lab.traces import Traces, picture, pictured_nodes, trace_filters, trace_predictions
+from llpe.lab.traces import GRID, Traces, picture, pictured_nodes, trace_predictions
 from llpe.sealed import DamagedError, DamageWarning, read, write_zip
 from llpe.storage import peak_memory
 
@@ -260,7 +260,8 @@ def _finish(outcome: Outcome, task: Task, split: Split, run: _Run) -> None:
     outcome.state = {name: tensor.cpu() for name, tensor in run.best_state.items()}
     outcome.traces["predictions"] = trace_predictions(data, split.test, logits)
     if isinstance(model.encoding, FilteredEncoding):
-        outcome.traces["filters"] = trace_filters(model.encoding)
+        lambdas = torch.linspace(0, 2, GRID)
+        outcome.traces["filters"] = {"lambdas": lambdas.numpy(), "response": model.encoding.response(lambdas).numpy()}
     if model.encoding.dim:
         rows = rows_of(data, pictured_nodes(len(data.y)))
         outcome.traces["picture"] = picture(model.encoding(rows), rows.y)

@@ -11,7 +11,6 @@ as in Cora, where most nodes have a homophily of exactly 1; so our fifths are of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,31 +25,16 @@ from llpe.runs import RunFolder
 FIFTHS = ("0 – .2", ".2 – .4", ".4 – .6", ".6 – .8", ".8 – 1")
 
 
-@dataclass(frozen=True)
-class Group:
-    """The test nodes of one fifth: their accuracy with one encoding, and its interval."""
-
-    dataset: str
-    encoding: str
-    fifth: str
-    nodes: int
-    accuracy: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{100 * self.accuracy:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]"
-
-
 def run(name: str, settings: Settings, context: Context) -> list[Path]:
     """The figure of all graphs, a table and all numbers."""
     datasets = context.load_groups(name, settings["graphs"])
     cells = [(dataset, encoding) for dataset in datasets for encoding in settings["encodings"]]
-    groups: list[Group] = []
+    found: dict[tuple[str, str], pd.DataFrame] = {}
     for dataset, encoding in context.track(cells, "Local homophily", lambda cell: f"{cell[0].name}, {cell[1]}"):
         config = config_of(settings, dataset.name, settings["encodings"][encoding])
         nodes = count_tests(context.train(dataset, config))
-        groups += group_by_homophily(dataset.name, encoding, nodes, draws=settings["draws"])
+        found[dataset.name, encoding] = group_by_homophily(nodes, draws=settings["draws"])
+    groups = pd.concat(found, names=["dataset", "encoding"]).reset_index(["dataset", "encoding"])
     there = {dataset.name for dataset in datasets}
     used = [(wanted, other) for wanted, *others in settings["graphs"] for other in others if other in there]
     remarks = [
@@ -60,13 +44,13 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     figure = interval_plot(
         [
             Interval(g.encoding, f"{g.fifth}\n({g.nodes})", 100 * g.accuracy, 100 * g.low, 100 * g.high, g.dataset)
-            for g in groups
+            for g in groups.itertuples()
         ],
         xlabel="local homophily of a node (number of test nodes)",
         ylabel="test accuracy in %, 95 % interval",
         strong=settings["strong"],
     )
-    return context.write(name, [vars(group) for group in groups], [_grid(groups, settings, remarks)], {name: figure})
+    return context.write(name, groups.to_dict("records"), [_grid(groups, settings, remarks)], {name: figure})
 
 
 def count_tests(run: RunFolder) -> pd.DataFrame:
@@ -79,16 +63,15 @@ def count_tests(run: RunFolder) -> pd.DataFrame:
     return nodes.agg(homophily=("homophily", "first"), tested=("correct", "size"), right=("correct", "sum"))
 
 
-def group_by_homophily(dataset: str, encoding: str, nodes: pd.DataFrame, *, draws: int) -> list[Group]:
-    """The fifths that have test nodes; nodes without a labelled neighbour are in none."""
+def group_by_homophily(nodes: pd.DataFrame, *, draws: int) -> pd.DataFrame:
+    """The accuracy of each fifth that has test nodes, with its interval."""
     groups = []
     for fifth, part in nodes.groupby(fifths(nodes["homophily"])):
-        if fifth >= 0:
+        if fifth >= 0:  # else without a labelled neighbour
             tested, right = part["tested"].to_numpy(), part["right"].to_numpy()
             low, high = bootstrap(right, tested, draws=draws)
-            accuracy = float(right.sum() / tested.sum())
-            groups.append(Group(dataset, encoding, FIFTHS[fifth], len(part), accuracy, low, high))
-    return groups
+            groups.append((FIFTHS[fifth], len(part), right.sum() / tested.sum(), low, high))
+    return pd.DataFrame(groups, columns=["fifth", "nodes", "accuracy", "low", "high"])
 
 
 def bootstrap(right: np.ndarray, tested: np.ndarray, *, draws: int, seed: int = 0) -> tuple[float, float]:
@@ -107,10 +90,11 @@ def bootstrap(right: np.ndarray, tested: np.ndarray, *, draws: int, seed: int = 
     return float(low), float(high)
 
 
-def _grid(groups: Sequence[Group], settings: Settings, remarks: Sequence[str]) -> Table:
+def _grid(groups: pd.DataFrame, settings: Settings, remarks: Sequence[str]) -> Table:
     rows: dict[str, dict[str, str]] = {}
-    for group in groups:
-        rows.setdefault(f"{group.dataset}, {group.encoding}", {})[group.fifth] = str(group)
+    for g in groups.itertuples():
+        text = f"{100 * g.accuracy:.1f} [{100 * g.low:.1f}, {100 * g.high:.1f}]"
+        rows.setdefault(f"{g.dataset}, {g.encoding}", {})[g.fifth] = text
     model, splits = settings["model"]["name"].upper(), settings["splits"]
     title = f"{model}: test accuracy in % by local homophily [95 % bootstrap interval over nodes], {splits} splits"
     lines = [[name, *(cells.get(fifth, "–") for fifth in FIFTHS)] for name, cells in rows.items()]

@@ -13,7 +13,6 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +68,18 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
             f"{context.out / name}.csv has {len(known)} cells of `{context.command(name)}`; each stays until it "
             "is computed again. For a table of your own give another --output."
         )
+
+    def compute_or_say(item: tuple[Cell, NodeDataset]) -> Scored | Exception:
+        """One cell, or why it was not computed."""
+        try:
+            return compute(*item, settings, context)
+        except (RuntimeError, MemoryError) as error:
+            return error
+
     written: list[Path] = []
     while todo:
         busy = []
-        for (cell, dataset), found in context.each(partial(_try, settings, context), todo, name, _describe):
+        for (cell, dataset), found in context.each(compute_or_say, todo, name, lambda item: str(item[0])):
             if isinstance(found, BusyError):
                 busy.append((cell, dataset))
             elif isinstance(found, Exception):
@@ -104,18 +111,6 @@ def _say_left_out(name: str, cells: list[Cell], context: Context) -> None:
     if groups:
         listed = "; ".join(f"{where} ({', '.join(encodings)})" for where, encodings in groups.items())
         context.say(f"left to the budget `paper`, as a step there takes long: {listed}")
-
-
-def _describe(item: tuple[Cell, NodeDataset]) -> str:
-    return str(item[0])
-
-
-def _try(settings: Settings, context: Context, item: tuple[Cell, NodeDataset]) -> Scored | Exception:
-    """One cell, or why it was not computed."""
-    try:
-        return compute(*item, settings, context)
-    except (RuntimeError, MemoryError) as error:
-        return error
 
 
 def compute(cell: Cell, dataset: NodeDataset, settings: Settings, context: Context) -> Scored:

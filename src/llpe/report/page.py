@@ -61,6 +61,8 @@ def write_page(runs: Sequence[RunFolder], path: str | Path, *, title: str = "", 
 
 def render(runs: Sequence[RunFolder], *, title: str, baseline: str | None = None) -> str:
     """The page as text."""
+    from plotly.offline import get_plotlyjs
+
     labels, tables = label_runs(runs), make_tables(runs)
     known = {*labels, *(run.encoding for run in runs)}
     if baseline is not None and baseline not in known:
@@ -81,7 +83,7 @@ def render(runs: Sequence[RunFolder], *, title: str, baseline: str | None = None
         version=__version__,
         style=Markup(_part("page.css")),
         script=Markup(_part("page.js")),
-        plotly=_plotly(),
+        plotly=base64.b64encode(gzip.compress(get_plotlyjs().encode(), compresslevel=9, mtime=0)).decode("ascii"),
         overview=[_overview(table) for table in tables] if len(groups) > 1 else [],
         remarks=[line for table in tables for line in table.remarks],
         groups=[_group(members, baseline or "none", limits, looks) for members in groups.values()],
@@ -198,9 +200,3 @@ def _embedded(value: Any) -> Markup:
 
 def _part(name: str) -> str:
     return files("llpe.report").joinpath(name).read_text(encoding="utf-8").rstrip("\n")
-
-
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return base64.b64encode(gzip.compress(get_plotlyjs().encode(), compresslevel=9, mtime=0)).decode("ascii")
