@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -55,6 +57,20 @@ def browser() -> Iterator[Any]:
         chromium = play.chromium.launch(executable_path=BROWSER, args=QUIET)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def run_python() -> Callable[..., str]:
+    """Runs code in a process of its own, with arguments and variables of the environment, and returns its output."""
+
+    def run(code: str, *arguments: object, **environment: str) -> str:
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        env = os.environ | {"OMP_NUM_THREADS": "1"} | environment
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
 
 
 @pytest.fixture(params=["dense", "sparse"])

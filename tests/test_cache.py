@@ -3,8 +3,6 @@
 import errno
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 import scipy.sparse as sp
@@ -392,16 +390,6 @@ def fixed_part(after):
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_prepare_from_the_cache_gives_the_computed_bytes(name, own_cache):
-    encoding = make_encoding(name, dim=4)
-    without = fixed_part(encoding.prepare(tiny("grid"), cache=False))
-    assert not own_cache.exists()
-    for _ in range(2):
-        assert fixed_part(encoding.prepare(tiny("grid"))) == without
-        assert bool(files(own_cache)) == any(map(len, without.values()))
-
-
-@pytest.mark.parametrize("name", ENCODINGS)
 def test_a_changed_argument_or_graph_is_another_entry(name, own_cache):
     encoding, data = make_encoding(name, dim=4), tiny("grid")
     fixed = encoding.fixed_arguments()
@@ -428,18 +416,6 @@ def test_what_the_fixed_part_does_not_see_is_the_same_entry(own_cache):
     data.x = torch.ones(12, 1)
     LLPE(6, order=8, directions=2, start="uniform", size=2.0, l1=0.5).prepare(data)
     assert set(files(own_cache)) == before
-
-
-def python(*arguments, **environment):
-    done = subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 # Two components, one of them too large for the dense solver, an isolated node, and a repeated eigenvalue. Encodings
@@ -492,10 +468,11 @@ print(json.dumps({"off": off, "on": on, "needless": needless}))
 """
 
 
-def test_a_second_process_does_no_spectral_work_and_gets_identical_bytes(tmp_path):
-    environment = {"PYTHONWARNINGS": "ignore", "LLPE_CACHE": str(tmp_path)}
-    first = python("-c", PREPARE, "first", **environment, PYTHONHASHSEED="0")
-    second = python("-c", PREPARE, "second", **environment, PYTHONHASHSEED="1")
+def test_a_second_process_does_no_spectral_work_and_gets_identical_bytes(tmp_path, run_python):
+    first, second = (
+        json.loads(run_python(PREPARE, which, PYTHONWARNINGS="ignore", LLPE_CACHE=str(tmp_path), PYTHONHASHSEED=seed))
+        for which, seed in (("first", "0"), ("second", "1"))
+    )
     assert first["off"] == first["on"] == second["on"] == second["off"]
     assert all(first["off"].values())
     assert second["needless"] == ["none"]
@@ -552,9 +529,8 @@ if __name__ == "__main__":
 """
 
 
-def test_processes_at_once_compute_once_and_survive_each_others_evictions(tmp_path):
-    (tmp_path / "script.py").write_text(AT_ONCE)
-    answers = python("-W", "error::UserWarning", tmp_path / "script.py", tmp_path)
+def test_processes_at_once_compute_once_and_survive_each_others_evictions(tmp_path, run_python):
+    answers = json.loads(run_python(AT_ONCE, tmp_path, PYTHONWARNINGS="error::UserWarning"))
     computed = (tmp_path / "log").read_text().split()
     assert len(computed) == 1
     assert answers["asked"] == [float(computed[0])] * 4

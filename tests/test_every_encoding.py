@@ -391,27 +391,6 @@ def test_a_projection_with_a_row_per_node_takes_its_width_from_the_first_graph(n
         make_encoding(name, dim=4, width=3).prepare(tiny("grid"))
 
 
-def test_lpe_encodings_leave_out_the_trivial_vector_only():
-    """Two triangles: the first nontrivial vector tells the components apart."""
-    encoding = make_encoding("lpe-fk", dim=2, k=1)
-    column = encoding.prepare(tiny("two-triangles"))[encoding.attribute("vectors")][:, 0]
-    assert torch.allclose(column[:3], column[0].expand(3), atol=1e-6)
-    assert torch.allclose(column[3:], -column[0].expand(3), atol=1e-6)
-
-
-def test_the_last_eigenvector_tells_the_sides_of_a_bipartite_graph_apart():
-    encoding = make_encoding("lpe-lk", dim=2, k=1)
-    column = encoding.prepare(tiny("bipartite"))[encoding.attribute("vectors")][:, 0]
-    assert (column[:3].sign() == -column[3:].sign()[:1]).all()
-    assert column[3:].sign().unique().numel() == 1
-
-
-def test_first_and_last_together_are_the_ends():
-    first, last, ends = (make_encoding(name, dim=2, k=3) for name in ("lpe-fk", "lpe-lk", "lpe-flk"))
-    columns = [each.prepare(tiny("grid"))[each.attribute("vectors")] for each in (first, last, ends)]
-    assert torch.allclose(torch.cat(columns[:2], dim=1), columns[2], atol=1e-6)
-
-
 @pytest.mark.parametrize("case", ["signnet", "san"])
 def test_node_chunks_change_nothing(case, monkeypatch):
     encoding = build(case)
@@ -452,7 +431,6 @@ def test_san_flips_signs_in_training_only():
         ("signnet", {"dim": 4, "hidden": 0}, "`hidden` must be an integer of at least 1"),
         ("san", {"dim": 6}, "`dim` must be a multiple of heads=4, got 6"),
         ("elastic", {"dim": 4, "width": 0}, "`width` must be an integer of at least 1"),
-        ("rwse", {"dim": True}, "`dim` must be an integer, got True"),
         (
             "rwse",
             {"dim": 4, "foo": 1, "k": 3},

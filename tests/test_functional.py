@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from llpe import (
-    Graph,
-    ProbeLLPE,
-    filtered_probes,
-    full_spectrum,
-    laplacian_eigenvectors,
-    random_walk_return,
-    tiny,
-)
+from llpe import Graph, ProbeLLPE, filtered_probes, full_spectrum, laplacian_eigenvectors, random_walk_return, tiny
 from llpe.data import sbm
 from llpe.graph import TINY
 from llpe.laplacian import laplacian
@@ -80,8 +72,7 @@ def test_filtered_probes_have_the_defaults_of_the_encoding_and_rows_of_mean_squa
         (lambda: laplacian_eigenvectors(tiny("path"), 0), "`k` must be an integer of at least 1, got 0"),
         (lambda: laplacian_eigenvectors(tiny("path"), 2, ends="low"), "`ends` must be one of 'first', 'last', 'both'"),
         (lambda: laplacian_eigenvectors(tiny("path"), 2, laplacian="L"), "`laplacian` must be one of 'sym', 'rw'"),
-        (lambda: laplacian_eigenvectors(tiny("path"), 2, seed=-1), "`seed` must be an integer of at least 0, got -1"),
-        (lambda: random_walk_return(tiny("path"), True), "`steps` must be an integer, got True"),
+        (lambda: random_walk_return(tiny("path"), 0), "`steps` must be an integer of at least 1, got 0"),
         (lambda: filtered_probes(tiny("path"), 9, probes=8), "`dim` must be probes × filters, a multiple of probes=8"),
         (lambda: filtered_probes(tiny("path"), 32, probes=0), "`probes` must be an integer of at least 1, got 0"),
         (lambda: filtered_probes(tiny("path"), 32, bank="wide"), "`bank` must be one of 'heat', 'step', got 'wide'"),

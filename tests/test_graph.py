@@ -155,7 +155,6 @@ def test_the_number_of_nodes_may_come_from_the_edges() -> None:
         assert Graph.from_data(Data(edge_index=edges, x=torch.ones(7, 1))).num_nodes == 7
 
 
-@pytest.mark.usefixtures("dense_and_sparse")
 @pytest.mark.parametrize("weight", [1e308, 5e-324, 1e-310])
 def test_extreme_weights_are_kept_in_another_unit(weight: float) -> None:
     data = tiny("ring")

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from llpe import Graph, make_encoding, tiny
+from llpe import Cache, Graph, make_encoding, tiny
 from llpe.data import sbm
 from llpe.encodings.filtered import RATE, SHARE
 from llpe.encodings.invariant import mixtures
@@ -55,13 +55,12 @@ def test_a_graph_without_features_has_its_degrees():
 
 
 def test_the_cache_knows_the_features(tmp_path):
-    from llpe import Cache
-
-    cache, data = Cache(tmp_path), sbm(40)
+    cache, data = Cache(tmp_path), sbm(200)  # nothing of a small graph is kept
     encoding = make_encoding("llpe-invariant", dim=4)
     one = encoding(encoding.prepare(data, cache=cache))
     data.x = data.x.flip(0)
     two = encoding(encoding.prepare(data, cache=cache))
+    assert len(cache.entries()) == 2
     assert not torch.allclose(one, two)
     assert torch.equal(two, encoding(encoding.prepare(data, cache=False)))
 

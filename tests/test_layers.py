@@ -1,8 +1,6 @@
 """Imports point one way, the core is light, and the laboratory stays out of ``import llpe``."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -51,8 +49,8 @@ def test_encodings_do_not_import_each_other():
                 assert node.module.split(".")[2] in ("base", "linear", "filtered"), path.name
 
 
-def test_import_brings_no_laboratory():
-    code = """
+def test_import_brings_no_laboratory(run_python):
+    run_python("""
 import sys, torch, torch_geometric
 before = set(sys.modules)
 import llpe; [getattr(llpe, name) for name in llpe.__all__]
@@ -61,9 +59,7 @@ laboratory = {"pandas", "sklearn", "matplotlib", "pydantic", "typer", "rich", "n
 assert not new & laboratory, new & laboratory
 own = ("llpe.data", "llpe.models", "llpe.lab", "llpe.report", "llpe.cli")
 assert not [name for name in sys.modules if name.startswith(own)]
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
+""")
 
 
 def test_every_public_name_is_found_and_no_other():

@@ -1,8 +1,6 @@
 """Large graphs in little memory, each in a process of its own so that its peak can be measured."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -15,13 +13,12 @@ print(json.dumps({{"gigabytes": peak_memory() / 1e9, **result}}))
 """
 
 
-def measured(body: str) -> dict:
-    run = subprocess.run([sys.executable, "-c", MEASURE.format(body=body)], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout.splitlines()[-1])
+@pytest.fixture
+def measured(run_python):
+    return lambda body: json.loads(run_python(MEASURE.format(body=body)).splitlines()[-1])
 
 
-def test_a_hundred_thousand_nodes_are_prepared_with_probes_in_under_3_gb():
+def test_a_hundred_thousand_nodes_are_prepared_with_probes_in_under_3_gb(measured):
     result = measured("""
 from llpe import ProbeLLPE
 from llpe.data.synthetic import sbm
@@ -41,7 +38,7 @@ result = {"shape": list(data[name].shape)}
 
 
 @pytest.mark.parametrize("name", ["signnet", "san"])
-def test_512_eigenvectors_need_no_more_memory_than_their_chunks(name):
+def test_512_eigenvectors_need_no_more_memory_than_their_chunks(name, measured):
     """25 000 nodes × 512 eigenvectors must fit in 8 GB, forward and backward; here an eighth of the nodes in a share
     of it, because chunks make memory beyond the eigenvectors independent of the number of nodes."""
     nodes = 3000 if name == "signnet" else 240

@@ -1,9 +1,6 @@
 """The PyG face: the same results as PyG's own transforms, but deterministic, and a repr that hides nothing."""
 
 import inspect
-import os
-import subprocess
-import sys
 import warnings
 from functools import partial
 
@@ -16,7 +13,7 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.transforms import Compose
 
 from llpe.cache import Cache
-from llpe.encodings import ENCODINGS, LLPE, make_encoding
+from llpe.encodings import LLPE
 from llpe.graph import TINY, Graph, GraphWarning, tiny
 from llpe.laplacian import laplacian
 from llpe.transforms import AddGraphGPSStatistics, AddLaplacianEigenvectorPE, AddRandomWalkPE, Prepare
@@ -33,21 +30,6 @@ def connected(n=180, *, seed=0):
     edges = {(i, (i + 1) % n) for i in range(n)} | {tuple(rng.choice(n, 2, replace=False)) for _ in range(n // 6)}
     both = {(int(u), int(v)) for u, v in edges} | {(int(v), int(u)) for u, v in edges}
     return Data(edge_index=torch.tensor(sorted(both)).t().contiguous(), num_nodes=n)
-
-
-@pytest.mark.parametrize("name", ENCODINGS)
-def test_prepare_does_what_the_encoding_does(name):
-    encoding = make_encoding(name, dim=4)
-    data = tiny("grid")
-    data.x = torch.randn(12, 3)
-    keys = set(data.keys())
-    out = Prepare(encoding)(data)
-    direct = encoding.prepare(data)
-    assert set(data.keys()) == keys
-    assert set(out.keys()) == set(direct.keys()) > keys
-    assert all(torch.equal(out[key], direct[key]) for key in set(out.keys()) - {"num_nodes"})
-    encoding.eval()
-    torch.testing.assert_close(encoding(out), encoding(direct))  # BLAS rounds by where in memory a matrix begins
 
 
 @pytest.mark.parametrize(
@@ -106,14 +88,6 @@ def test_pyg_notices_a_changed_argument_of_prepare(tmp_path):
         TinyGraphs(tmp_path, Prepare(LLPE(6, order=8), cache=False))
     with pytest.warns(UserWarning, match="The `pre_transform` argument differs"):
         TinyGraphs(tmp_path, Prepare(LLPE(6, order=9), cache=False))
-
-
-def test_the_repr_of_prepare_shows_every_argument(tmp_path):
-    encoding = LLPE(4)
-    assert repr(Prepare(encoding)) == f"Prepare(encoding={encoding!r}, cache=True)"
-    cache = Cache(tmp_path, limit=5)
-    shown = f"Cache(folder={str(tmp_path)!r}, limit=5)"
-    assert repr(Prepare(encoding, cache=cache)) == f"Prepare(encoding={encoding!r}, cache={shown})"
 
 
 @pytest.mark.parametrize(
@@ -229,7 +203,7 @@ def test_the_graph_of_pygs_issue_10098_has_probabilities_and_eigenvectors():
     torch.testing.assert_close(product, vectors * (vectors * product).sum(dim=0), rtol=0, atol=1e-6)
 
 
-def test_eigenvectors_are_the_same_in_every_process_and_leave_the_generator_alone():
+def test_eigenvectors_are_the_same_in_every_process_and_leave_the_generator_alone(run_python):
     """PyG's issue 7499: a graph above its dense limit, one solved densely here, and one that is iterated."""
     code = """
 import sys, hashlib, torch
@@ -246,16 +220,7 @@ for n in (23, 180, 700):
     print(hashlib.sha256(one.numpy().tobytes()).hexdigest())
 assert torch.equal(torch.get_rng_state(), before)
 """
-    one, two = (
-        subprocess.run(
-            [sys.executable, "-c", code, seed],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in "01"
-    )
+    one, two = (run_python(code, seed, PYTHONHASHSEED=seed) for seed in "01")
     assert one == two
     assert len(one.split()) == 3
 
@@ -329,13 +294,11 @@ def test_prepare_refuses_what_is_no_encoding(wrong):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        *[(lambda w=w: AddLaplacianEigenvectorPE(w), rf"`k` must be an integer.*, got {w!r}") for w in (0, 2.0, True)],
-        (lambda: AddRandomWalkPE("3"), "`walk_length` must be an integer, got '3'"),
-        (lambda: AddGraphGPSStatistics(k=-1), "`k` must be an integer of at least 1, got -1"),
+        (lambda: AddLaplacianEigenvectorPE(0), "`k` must be an integer of at least 1, got 0"),
+        (lambda: AddRandomWalkPE(0), "`walk_length` must be an integer of at least 1, got 0"),
+        (lambda: AddGraphGPSStatistics(k=0), "`k` must be an integer of at least 1, got 0"),
         (lambda: AddGraphGPSStatistics(steps=0), "`steps` must be an integer of at least 1, got 0"),
         (lambda: AddGraphGPSStatistics(), "`k` or `steps` must be given"),
-        (lambda: AddGraphGPSStatistics(k=2, seed=None), "`seed` must be an integer, got None"),
-        (lambda: AddLaplacianEigenvectorPE(2, seed=0.5), "`seed` must be an integer, got 0.5"),
         (lambda: AddLaplacianEigenvectorPE(k=2, sigma=0, dim=3), "must be k, attr_name, .* cache, got dim, sigma"),
     ],
 )
@@ -346,25 +309,11 @@ def test_bad_arguments_are_refused(call, message):
 
 @pytest.mark.parametrize(
     "transform",
-    [
-        Prepare(LLPE(4)),
-        AddLaplacianEigenvectorPE(2),
-        AddRandomWalkPE(2),
-        AddGraphGPSStatistics(k=2),
-        AddGraphGPSStatistics(steps=2),
-    ],
-    ids=lambda transform: repr(transform)[:28],
+    [Prepare(LLPE(4)), AddLaplacianEigenvectorPE(2), AddRandomWalkPE(2), AddGraphGPSStatistics(k=2)],
+    ids=lambda transform: type(transform).__name__,
 )
-@pytest.mark.parametrize(
-    ("attribute", "value", "message"),
-    [
-        ("edge_index", torch.tensor([[0, 9], [1, 0]]), "got an edge to node 9"),
-        ("edge_weight", torch.full((8,), -1.0), "must not be negative, got -1"),
-        ("x", torch.full((5, 1), torch.nan), "must be finite, got 5 NaN"),
-    ],
-)
-def test_every_transform_refuses_bad_data(transform, attribute, value, message):
+def test_every_transform_refuses_bad_data(transform):
     data = tiny("path")
-    data[attribute] = value
-    with pytest.raises(ValueError, match=message):
+    data.edge_weight = torch.full((8,), -1.0)
+    with pytest.raises(ValueError, match="must not be negative, got -1"):
         transform(data)

@@ -137,23 +137,10 @@ def _number(value: Any) -> float | None:
     return value if abs(value) < 2**63 else float(value)
 
 
-def _flag(value: Any) -> bool | None:
-    return bool(value) if isinstance(value, bool | np.bool_) else None
-
-
-def _text(value: Any) -> str | None:
-    return str(value) if isinstance(value, str) else None
-
-
-def _path(value: Any) -> str | Path | None:
-    fits = isinstance(value, str | Path) and "\0" not in str(value)
-    return value if fits else None
-
-
 _KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "int": ("an integer", _integer),
     "float": ("a finite number", _number),
-    "bool": ("True or False", _flag),
-    "str": ("a text", _text),
-    "str | Path": ("a path", _path),
+    "bool": ("True or False", lambda value: bool(value) if isinstance(value, bool | np.bool_) else None),
+    "str": ("a text", lambda value: str(value) if isinstance(value, str) else None),
+    "str | Path": ("a path", lambda value: value if isinstance(value, str | Path) and "\0" not in str(value) else None),
 }

@@ -1,6 +1,5 @@
 """Each plain backbone, and the strong wrapper, against its formula written out."""
 
-import subprocess
 import sys
 
 import pytest
@@ -189,10 +188,9 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory in the unit of Linux")
-def test_gt_needs_memory_linear_in_nodes_in_training():
-    run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True, timeout=120)
+def test_gt_needs_memory_linear_in_nodes_in_training(run_python):
     attention_matrices = 6000 * 6000 * 4 * 4
-    assert int(run.stdout) * 1024 < attention_matrices / 8
+    assert int(run_python(MEMORY)) * 1024 < attention_matrices / 8
 
 
 @pytest.mark.parametrize("norm", [nn.LayerNorm, nn.BatchNorm1d])
