@@ -137,13 +137,14 @@ def orphaned(count: int, folder: Path) -> tuple[int, list[str]]:
     """Kills the parent alone: its workers end, let go of the folder, and the run ends as if left alone."""
     random, lost = Random(0), []
     (folder / "whole").mkdir(parents=True)
+    start = time.monotonic()
     train_job(folder / "whole", 2)
-    expected = state(folder / "whole")
+    seconds, expected = time.monotonic() - start, state(folder / "whole")
     for number in range(count):
         place, log = folder / str(number), folder / f"{number}.log"
         place.mkdir()
         child = forked(lambda: train_job(place, 2), log)  # noqa: B023
-        time.sleep(random.uniform(0.0, 0.5))
+        time.sleep(random.uniform(0, seconds))
         os.kill(child, signal.SIGKILL)
         ended(child)
         limit = time.monotonic() + 20

@@ -51,7 +51,7 @@ def quick_rows() -> Rows:
     return {
         "encode killed": partial(killed, "encode", 10),
         "train killed": partial(killed, "train", 4),
-        "parent alone killed": partial(orphaned, 1),
+        "parent alone killed": partial(orphaned, 3),
         "files damaged": partial(damaged, 3),
         f"{DISK}, prepare": partial(full, "prepare", 2),
         "processes on one cache": partial(at_once, prepare_job, 3),

@@ -116,19 +116,3 @@ def test_table_reads_published_results(llpe, answer, tmp_path):
         assert word in llpe("table", file, "--format", format).stdout
     assert llpe("table", file, "--format", "csv").stdout == file.read_text()
     assert answer("table", file)[0]["mean"] == 82.5
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["report", "nowhere"], "`runs` must be folders"),
-        (["report", ".", "-o", "report.pdf"], "`output` must end in one of .html, .htm"),
-        (["compare", "sbm:n=80", "-o", "no/such/folder/page.html"], "`output` must be in an existing folder"),
-        (["compare", "sbm:n=80", "--model", "mlpp"], "mlpp"),
-        (["compare", "sbm:n=80", "--splits", "0"], "splits.count"),
-        (["compare", "sbm:n=80", "lrr=1"], "`lrr` must be one of"),
-    ],
-)
-def test_bad_requests_are_refused_in_words(llpe, arguments, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert words in llpe(*arguments, code=2).stderr

@@ -125,41 +125,6 @@ def test_spectrum_is_drawn(llpe, tmp_path, suffix, magic):
     assert [file.name for file in tmp_path.glob("*plot*")] == [path.name]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["list", "graphs"], "`what` must be one of all, encodings, models, benchmarks, synthetic, got"),
-        (["spectrum", "texass"], "Did you mean 'texas'?"),
-        (["spectrum", "sbm:n=ten"], "error: `n` in 'sbm:n=ten' must be an integer, got 'ten'."),
-        (["spectrum", "missing.npz"], "the file must exist"),
-        (["spectrum", GRAPH, "--plot", "a.gif"], "`plot` must end in one of .png, .pdf, .svg, got 'a.gif'."),
-        (["spectrum", GRAPH, "--plot", "no/a.png"], "`plot` must be in an existing folder"),
-        (["spectrum", GRAPH, "--order", "0"], "`order` must be an integer of at least 1, got 0."),
-        (["spectrum", GRAPH, "--probes", "0"], "`probes` must be an integer of at least 1, got 0."),
-        (["cache", "--clear", "--path"], "`--clear` and `--path` must not be given together"),
-        (["encode", GRAPH, "-o", "pe.csv"], "`output` must end in one of .npz, .pt, .safetensors, got 'pe.csv'."),
-        (["encode", GRAPH, "-o", "no/pe.npz"], "`output` must be in an existing folder"),
-        (["encode", GRAPH, "-o", "pe.npz", "--encoding", "lpe"], "`name` must be one of none, lpe-fk"),
-        (["encode", GRAPH, "-o", "pe.npz", "kk=3"], "options of 'llpe' must be among dim, order"),
-        (["encode", GRAPH, "-o", "pe.npz", "k"], "options must be key=value, as in k=8, got 'k'."),
-        (["encode", GRAPH, "-o", "pe.npz", "--dim", "0"], "`dim` must be an integer of at least 1, got 0."),
-        (["encode", GRAPH, "-o", "pe.npz", "--dim", "8", "dim=9"], "`dim` must be given once, got --dim 8 and dim=9."),
-        (["encode", GRAPH, "-o", "pe.npz", "l1=much"], "`l1` must be a finite number, got 'much'."),
-        (["encode", GRAPH, "-o", "pe.npz", "name=rwse"], "options of 'llpe' must be as `llpe list encodings` shows"),
-        (["encode", GRAPH, "-o", "pe.npz", "source=probes"], "Use the encoding 'llpe-probes'."),
-        (["encode", GRAPH, "-o", "pe.npz", "--split", "1"], "`--split` must come with --run"),
-        (["encode", GRAPH, "-o", "pe.npz", "--run", "runs/a", "k=3"], "`--run` must be given without"),
-        (["encode", GRAPH, "-o", "pe.npz", "--run", "runs/a", "--dim", "8"], "`--run` must be given without"),
-        (["encode", GRAPH, "-o", "pe.npz", "--run", "a", "--encoding", "llpe"], "`--run` must be given without"),
-        (["encode", GRAPH, "-o", "pe.npz", "--run", "runs/a"], "`run` must be a run folder"),
-    ],
-)
-def test_bad_requests_are_refused_and_leave_nothing(llpe, tmp_path, monkeypatch, arguments, says):
-    monkeypatch.chdir(tmp_path)
-    assert says in llpe(*arguments, code=2).stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 def read(path):
     """(tensors, metadata) of a written file."""
     if path.suffix == ".npz":

@@ -46,17 +46,6 @@ def test_a_study_says_what_is_smaller_and_prints_and_writes_its_tables(llpe, ans
     assert answer(*line) == {"name": "signs", "budget": "standard", "files": list(map(str, files))}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["table-1"], "`name` must be one of table-small, "),
-        (["sbm", "--budget", "fast"], "budget` must be one of quick, standard, paper, got 'fast'"),
-    ],
-)
-def test_an_unknown_study_or_budget_is_refused_with_the_choices(llpe, arguments, words):
-    assert words in llpe("reproduce", *arguments, code=2).stderr
-
-
 def a_check(name, measured, printed=""):
     return lambda seed: Check(name, f"{name} with seed {seed}", (Claim("share", measured, "≤", 1),), printed, (PANEL,))
 

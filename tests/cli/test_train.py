@@ -122,33 +122,6 @@ def test_every_encoding_is_written_as_large_as_a_dry_run_says(answer, tmp_path, 
     assert found["fixed_bytes"] == 4 * sum(floats)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["train"], "`--dataset` must be given"),
-        (["train", "a.toml", "b.toml"], "CONFIG must be one file, got a.toml, b.toml"),
-        (["train", "absent.toml"], "CONFIG must be a file or a run folder, got 'absent.toml'."),
-        (["train", "--dataset", "corra"], "Did you mean"),
-        (["train", "--dataset", "sbm:n=80", "lrr=3"], "`lrr` must be one of"),
-        (["train", "--dataset", "sbm:n=80", "--engine", "spark"], "`engine` must be one of local, dask, got 'spark'."),
-        (["train", "--dataset", "sbm:n=80", "--scheduler", "a:1"], "`--scheduler` must come with --engine dask"),
-        (["encode", "sbm:n=80", "-o", "pe.npz", "--engine", "dask"], "`--engine` must be local for a graph in memory"),
-        (["train", "--dataset", "sbm:n=80", "--encoding", "lpe"], "`name` must be one of none, lpe-fk"),
-        (["train", "--dataset", "sbm:n=80", "--model", "mpl"], "`model` must be one of mlp"),
-        (["train", "--dataset", "sbm:n=80", "lr=-1", "epochs=0"], "training.epochs"),
-        (["train", "--dataset", "sbm:n=80", "source=ends"], "Use the encoding 'llpe-ends'."),
-        (["train", "--dataset", "sbm:n=80", "scaling=minmax"], "Use the encoding 'llpe-minmax'."),
-        (["search", "--dataset", "sbm:n=80", "--method", "guess"], "search.method"),
-        (["predict", "nowhere", "sbm:n=80", "-o", "x.txt"], "must end in one of .csv, .npz"),
-        (["predict", "nowhere", "sbm:n=80", "-o", "x.csv"], "must be a run folder"),
-    ],
-)
-def test_bad_requests_are_refused_and_leave_nothing(llpe, arguments, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert words in llpe(*arguments, code=2).stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_run_whose_every_split_fails_exits_1(llpe, tmp_path):
     result = llpe(*TRAIN, "optimizer=sgd", "lr=1e30", "--runs", tmp_path, code=1)
     assert "every split failed" in result.stderr

@@ -2,10 +2,6 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 import warnings
 
 import numpy as np
@@ -17,14 +13,14 @@ from torch_geometric.nn import GCN
 
 from llpe import LLPE, ProbeLLPE
 from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
-from llpe.lab import ConfigError, RunFolder, WorkerError, fit, load_encoding, predict, resolve, run
+from llpe.lab import ConfigError, RunFolder, fit, load_encoding, predict, resolve, run
 from llpe.lab import train as train_module
 from llpe.lab.predict import predict_graph
 from llpe.lab.task import make_task, prepared
 from llpe.lab.traces import load_classifier, write_config
 from llpe.lab.train import make_optimiser, score, train_split
 from llpe.lab.workers import plan
-from llpe.sealed import DamagedError, DamageWarning, write_text
+from llpe.sealed import write_text
 
 QUICK = {"dim": 8, "order": 16, "hidden": 8, "epochs": 25}
 SBM = load_graph("sbm:n=120")
@@ -254,118 +250,6 @@ def test_a_trained_run_can_be_loaded_and_used(trained, tmp_path):
         load_classifier(empty)
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.5])
-def test_a_resumed_split_ends_with_the_same_bits(tmp_path, dropout):
-    """Stopped after every third epoch, saved, and resumed."""
-    task, split = make_task(SBM, config_of(model={"dropout": dropout})), make_splits(SBM)[0]
-    whole = train_split(task, split, 0)
-    stops = []
-
-    def stop(progress):
-        if progress.epoch % 3 == 2 and progress.epoch not in stops:
-            stops.append(progress.epoch)
-            raise KeyboardInterrupt
-
-    pieces = None
-    while pieces is None:
-        try:
-            pieces = train_split(task, split, 0, checkpoint=tmp_path / "checkpoint.pt", on_epoch=stop)
-        except KeyboardInterrupt:
-            torch.manual_seed(99)
-    assert len(stops) > 4
-    fields = ("test", "val", "best_epoch", "epochs")
-    assert [getattr(pieces, name) for name in fields] == [getattr(whole, name) for name in fields]
-    assert same_weights(pieces, whole)
-    for name in ("val", "loss"):
-        assert pieces.traces["curves"][name].tobytes() == whole.traces["curves"][name].tobytes()
-
-
-@pytest.mark.parametrize("keep", [0, 0.5, 1])
-def test_a_split_with_a_damaged_checkpoint_says_so_and_starts_again(tmp_path, keep):
-    task, split, file = make_task(SBM, config_of()), make_splits(SBM)[0], tmp_path / "checkpoint.pt"
-    train_split(task, split, 0, checkpoint=file, pause=9)
-    content = bytearray(file.read_bytes())
-    content[len(content) // 3] ^= 1
-    file.write_bytes(content[: int(keep * len(content))])
-    with pytest.warns(DamageWarning, match=r"checkpoint.pt: must be as it was written.* Its split starts again"):
-        resumed = train_split(task, split, 0, checkpoint=file)
-    assert same_weights(resumed, train_split(task, split, 0))
-
-
-def test_damaged_results_and_models_are_refused_by_name(tmp_path):
-    found = run(SBM, config_of(), root=tmp_path)
-    for name in ("report.json", "model.safetensors", "split.npz"):
-        file = found.run / "split-00" / name
-        content = file.read_bytes()
-        file.write_bytes(content.replace(b"sha256:", b"sha255:"))
-        with pytest.raises(DamagedError, match=rf"split-00/{name}: must be as it was written"):
-            predict_graph(found.run, SBM, split=0)
-        file.write_bytes(content)
-    assert predict_graph(found.run, SBM, split=0).scores["test"].score == found.outcomes[0].test
-
-
-def test_a_step_that_was_interrupted_leaves_the_checkpoint_before_it(tmp_path, monkeypatch):
-    task, split, file = make_task(SBM, config_of()), make_splits(SBM)[0], tmp_path / "checkpoint.pt"
-    whole = train_split(task, split, 0)
-    monkeypatch.setattr(train_module, "CHECKPOINT_SECONDS", 0.0)
-    original, steps = train_module._Run.step, []
-
-    def interrupted(self, *arguments):
-        value = original(self, *arguments)
-        steps.append(value)
-        if len(steps) == 5:
-            raise KeyboardInterrupt
-        return value
-
-    monkeypatch.setattr(train_module._Run, "step", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        train_split(task, split, 0, checkpoint=file)
-    assert same_weights(train_split(task, split, 0, checkpoint=file), whole)
-
-
-SCRIPT = """
-import sys
-from llpe.data import load_graph
-from llpe.lab import resolve, run, train
-train.CHECKPOINT_SECONDS = 0.05
-config = resolve({
-    "dataset": "sbm:n=400", "encoding": {"dim": 8, "order": 16}, "model": {"hidden": 16, "dropout": 0.2},
-    "training": {"epochs": 200, "patience": 200}, "splits": {"count": 3},
-})
-print(run(load_graph("sbm:n=400"), config, root=sys.argv[1], workers=2).run)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="kills a process group")
-def test_a_run_killed_at_any_moment_ends_as_an_uninterrupted_one(tmp_path):
-    def start(root):
-        return subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(root)], start_new_session=True, stdout=subprocess.DEVNULL
-        )
-
-    whole = start(tmp_path / "whole")
-    assert whole.wait(timeout=120) == 0
-    for moment in (0.3, 1.0):
-        process = start(tmp_path / "killed")
-        limit = time.monotonic() + 60
-        while not list((tmp_path / "killed").rglob("checkpoint.pt")) and time.monotonic() < limit:
-            time.sleep(0.05)
-            if process.poll() is not None:
-                break
-        time.sleep(moment)
-        os.kill(process.pid, signal.SIGKILL)  # the parent only: its workers must notice
-        process.wait()
-    assert start(tmp_path / "killed").wait(timeout=120) == 0
-    reports = {}
-    for root in ("whole", "killed"):
-        files = sorted((tmp_path / root).rglob("report.json"))
-        assert len(files) == 3
-        reports[root] = [json.loads(file.read_text()) for file in files]
-    for one, two in zip(reports["whole"], reports["killed"], strict=True):
-        for key in ("train", "val", "test", "best_epoch", "epochs", "split_fingerprint"):
-            assert one[key] == two[key], key
-
-
 def test_threads_are_few_and_never_more_than_torch_is_set_to():
     before = torch.get_num_threads()
     try:
@@ -376,45 +260,6 @@ def test_threads_are_few_and_never_more_than_torch_is_set_to():
         assert plan(1, work=10**9).threads == len(os.sched_getaffinity(0))
     finally:
         torch.set_num_threads(before)
-
-
-def test_a_folder_in_use_is_refused(tmp_path, monkeypatch):
-    from filelock import FileLock
-
-    folder = RunFolder.of(tmp_path, config_of())
-    folder.path.mkdir(parents=True)
-    held = FileLock(folder.path / ".lock", is_singleton=False)
-    with held:
-        monkeypatch.setattr("llpe.runs.FileLock", lambda path, timeout: FileLock(path, timeout=0.1))
-        with pytest.raises(RuntimeError, match="is being trained by another process"), folder.locked():
-            pass
-
-
-def test_a_dead_worker_is_reported(monkeypatch):
-    monkeypatch.setattr(train_module, "make_optimiser", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-    with pytest.raises(WorkerError, match=r"a worker process died \(signal 9\).*memory ran out"):
-        fit(sbm(n=60), splits=2, workers=2, **QUICK)
-
-
-def test_an_error_in_a_worker_reaches_the_caller(monkeypatch):
-    def fails(model, settings):
-        raise ValueError("something is wrong")
-
-    monkeypatch.setattr(train_module, "make_optimiser", fails)
-    with pytest.raises(ValueError, match="something is wrong"):
-        fit(sbm(n=60), splits=2, workers=2, **QUICK)
-
-
-def test_an_interruption_in_the_parent_leaves_checkpoints_of_all_workers(tmp_path):
-    def interrupt(progress):
-        if progress.epoch > 3:
-            raise KeyboardInterrupt
-
-    config = config_of(training={"epochs": 100_000, "patience": 100_000})
-    with pytest.raises(KeyboardInterrupt):
-        run(SBM, config, root=tmp_path, workers=2, on_progress=interrupt)
-    assert len(list(tmp_path.rglob("checkpoint.pt"))) == 2
-    assert not list(tmp_path.rglob("report.json"))
 
 
 @pytest.mark.parametrize(
