@@ -104,7 +104,7 @@ class Graph:
         """The view as a PyG ``Data``, with the features."""
         out = as_data(self.adjacency)
         if self.exponent:
-            out.edge_weight = torch.ldexp(torch.from_numpy(self.adjacency.data), torch.tensor(self.exponent))
+            out.edge_weight = torch.from_numpy(np.ldexp(self.adjacency.data, self.exponent))
         out.x = self.features
         return out
 
