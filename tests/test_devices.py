@@ -88,7 +88,7 @@ def fake_device():
     answers = _Answers()
     with FakeTensorMode(allow_non_fake_inputs=True), answers:
         try:
-            torch.empty(1, device=DEVICE)
+            torch.nn.Linear(1, 1).to(DEVICE)
         except NotImplementedError:
             pytest.skip(f"torch {torch.__version__} has no fake tensors on {DEVICE}")
         yield answers.fetched
