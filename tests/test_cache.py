@@ -260,7 +260,7 @@ def test_an_unwritable_folder_still_gives_the_result(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("LLPE_CACHE", str(tmp_path / "file" / "cache"))
     compute = Compute()
-    with pytest.warns(CacheWarning, match=r"could not keep .*the result is used all the same\. Set LLPE_CACHE") as said:
+    with pytest.warns(CacheWarning, match=r"could not keep .*the result is used anyway\. Set LLPE_CACHE") as said:
         assert fetch("kind", LARGE, {}, compute) is compute.result
     assert len(said) == 1
 

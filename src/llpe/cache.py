@@ -6,7 +6,7 @@ a lock lets one process compute while the others wait for it. Nothing is kept fo
 computing takes about as long as reading, and less than writing.
 
 ``LLPE_CACHE`` moves the folder (default: ``llpe`` in the user's cache folder); ``LLPE_CACHE_GB`` is its size limit
-(default 10). Above it, the entries that were not used for longest are deleted, down to nine tenths of the limit.
+(default 10). Above it, the least recently used entries are deleted, down to nine tenths of the limit.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from llpe.storage import replacing
 UNREADABLE = (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError)
 FORMAT = 3  # raise when the meaning of stored results changes: older entries are then no longer found
 LOCKS = 64  # files for each kind of result, shared by its entries, however many there are
-ROOM = 0.9  # of the limit stays filled when it was passed, so that not every write has to make room
+ROOM = 0.9  # share of the limit that stays filled after an eviction, so that not every write evicts
 
 
 class CacheWarning(UserWarning):
-    """Says that an entry was damaged and replaced, or that a result could not be kept."""
+    """An entry was damaged and replaced, or a result could not be kept."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Cache:
         """The stored result for ``key``, computed and stored first if it is not there."""
         text = json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True)
         path = self.folder / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.safetensors"
-        if found := self._read(path, text, warn=False):  # damage is said once, under the lock
+        if found := self._read(path, text, warn=False):  # damage is reported once, under the lock
             return found
         try:
             lock = self._lock(kind, path.stem)
@@ -123,7 +123,7 @@ class Cache:
         """Holds one of the ``LOCKS`` files of this kind.
 
         They stay: a lock file that is removed can be held by two at once. Entries that share one wait for each other.
-        So a result may only ask for others of another kind (an encoding for a spectrum): nobody waits in a circle.
+        So a result may only ask for results of another kind (an encoding for a spectrum): there is no deadlock.
         """
         folder = self.folder / "locks"
         folder.mkdir(parents=True, exist_ok=True)
@@ -187,7 +187,7 @@ class Cache:
             write_json(count, {"bytes": total})
 
     def _evict(self, keep: Path) -> int:
-        """Deletes what was not used for longest if there is more than the limit; returns the bytes that remain."""
+        """Deletes the least recently used entries if they exceed the limit; returns the bytes that remain."""
         used = []
         for path in self.folder.glob("*.safetensors"):
             with contextlib.suppress(FileNotFoundError):
@@ -203,7 +203,7 @@ class Cache:
 
     def _complain(self, path: Path, reason: object) -> None:
         warnings.warn(
-            f"could not keep {path} ({reason}); the result is used all the same. "
+            f"could not keep {path} ({reason}); the result is used anyway. "
             "Set LLPE_CACHE to a writable folder or LLPE_CACHE_GB to a larger limit, or pass cache=False.",
             CacheWarning,
             stacklevel=3,

@@ -4,7 +4,7 @@ With λ̃ = λ − 1 ∈ [−1, 1], T_0 = 1, T_1 = x and T_{m+1} = 2x·T_m − T
 m = 0 … M−1. The recurrence is used instead of cos(m·arccos x), which is NaN as soon as an eigenvalue rounds outside
 [−1, 1]. For numbers it goes in strides, T_{k+j} = 2·T_k·T_j − T_{k−j}, each of which doubles the terms.
 
-A bank of filters is where learning starts. Half of it are low passes, the other half their mirror images λ → 2 − λ.
+Learning starts from a bank of filters: half of them are low passes, the others their mirror images λ → 2 − λ.
 White noise through a random filter is still noise; through these it shows the two ends of the spectrum at once.
 
 NOTE[PAPER]: the paper sums m = 0 … M and leaves "normalised eigenvalues" open; the authors' code keeps m < M and

@@ -14,7 +14,7 @@ import numpy as np
 
 MOST = 2**31 - 1  # of whatever is counted
 LARGEST_SEED = 2**63 - 1
-CLASSES = ("Tensor", "Data", "NodeDataset")  # that are known where a signature names them
+CLASSES = ("Tensor", "Data", "NodeDataset")  # that a signature may name
 LARGEST = 3e38  # the range of float32, in which encodings are learned
 
 P = ParamSpec("P")
@@ -32,7 +32,7 @@ def refusal(name: str, rule: str, got: object, instead: str = "") -> ValueError:
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, refusing in words what is not of the kind that its signature says.
+    """The function, which refuses arguments that are not of the kind its signature says.
 
     Kinds are ``int``, ``float``, ``bool``, ``str``, ``str | Path``, ``Tensor``, ``Data``, ``NodeDataset``, and any of
     them or None; what is annotated otherwise is left to the function. NumPy's numbers become Python's.
@@ -71,7 +71,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(function)
     def checking(*args: P.args, **kwargs: P.kwargs) -> T:
         if len(args) > len(names):
-            return function(*args, **kwargs)  # whose own words are better
+            return function(*args, **kwargs)  # which says better what is wrong
         given: Any = [check(name, value) for name, value in zip(names, args, strict=False)]
         return function(*given, **{name: check(name, value) for name, value in kwargs.items()})
 

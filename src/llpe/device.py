@@ -37,11 +37,11 @@ def find_device(device: str | torch.device) -> torch.device:
             raise refusal("device", "be one that PyTorch can use", f"{name!r} without CUDA", f"{remedy}. {instead}")
         if not count:
             remedy = "Look for it with nvidia-smi: the driver, or CUDA_VISIBLE_DEVICES, may hide it"
-            raise refusal("device", "be there", f"{name!r} where PyTorch sees no GPU", f"{remedy}. {instead}")
+            raise refusal("device", "be available", f"{name!r} where PyTorch sees no GPU", f"{remedy}. {instead}")
         if (found.index or 0) >= count:
             raise refusal("device", f"be one of {count} GPUs, cuda:0 … cuda:{count - 1}", repr(name), instead)
     if found.type == "mps" and not torch.backends.mps.is_available():
-        raise refusal("device", "be there", f"{name!r}, which is for Apple's own processors", instead)
+        raise refusal("device", "be available", f"{name!r}, which is for Apple's own processors", instead)
     return found
 
 
@@ -68,14 +68,15 @@ def no_autocast(device: torch.device) -> AbstractContextManager[None]:
 
 
 def check_autocast(device: torch.device, dtype: str | None) -> None:
-    """Refuses numbers that a GPU does not have."""
+    """Refuses a number format that the GPU does not support."""
     if dtype is not None and device.type == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False):
         got = f"{dtype!r} on a {torch.cuda.get_device_name(device)}"
-        raise refusal("autocast", "be a number format of the GPU", got, "Leave it out: GPUs have it from Ampere on.")
+        instead = "Leave it out: GPUs support it from Ampere on."
+        raise refusal("autocast", "be a format that the GPU supports", got, instead)
 
 
 def wide(device: torch.device) -> torch.dtype:
-    """The most exact floating point numbers of a device."""
+    """The widest floating-point dtype of a device."""
     return torch.float32 if device.type == "mps" else torch.float64
 
 

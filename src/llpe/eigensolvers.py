@@ -209,7 +209,7 @@ class End:
         return -self.side * np.asarray(values)
 
     def _beyond(self, values: np.ndarray, depth: np.ndarray) -> np.ndarray:
-        """Which of these are as deep as ``depth`` or deeper, but for rounding."""
+        """Which of these are as deep as ``depth`` or deeper, up to rounding."""
         return self._depth(values) > depth - 10 * tolerance(values, self.centre)
 
     def _most_copies(self) -> int:

@@ -1,4 +1,4 @@
-"""The packages of the extras, and what to say where one of them is missing."""
+"""The packages of the extras, and what to install if one of them is missing."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class GraphFolder:
 
     def _check_rows(self, first: int, last: int, balance: np.ndarray) -> None:
         """Adds to ``balance`` Σ p(row)·q(column)·weight and Σ q(row)·p(column)·weight, modulo 2⁶⁴, for hash functions
-        p and q: the sums agree for symmetric entries and, but for a chance of about 2⁻⁶⁴, for no others.
+        p and q: the sums agree for symmetric entries and, except with probability 2⁻⁶⁴, for no others.
         """
         part = self.matrix(first, last)
         rows = np.repeat(np.arange(first, last), np.diff(part.indptr))

@@ -26,11 +26,11 @@ from llpe.inputs import GraphLike, as_data, check_data
 # whole spectrum takes 0.2, 1.5 and 10 ms, reading it from disk 0.2, 0.3 and 0.5 ms, and writing it another millisecond.
 SMALL = 128
 UNSCALED = 2.0**500  # weights between its inverse and this keep their unit
-FAINTEST = 2.0**-1000  # weight beside a largest of about 1, so that inverse degrees are finite
+FAINTEST = 2.0**-1000  # smallest weight where the largest is about 1, so that inverse degrees are finite
 
 
 class GraphWarning(UserWarning):
-    """Says how the undirected view of a graph differs from the edges that were given."""
+    """The undirected view of a graph differs from the edges that were given."""
 
 
 class Graph:
@@ -188,7 +188,7 @@ def edges_of(data: Data) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int
     exponent = int(np.frexp(largest)[1]) // 2 * 2  # even, so that square roots of weights keep their bits too
     if np.ldexp(least, -exponent) < FAINTEST:
         rule = "have no weight below 1e-300 times the largest"
-        raise refusal("data.edge_weight", rule, f"{least:g} and {largest:g}", "Drop edges that weigh next to nothing.")
+        raise refusal("data.edge_weight", rule, f"{least:g} and {largest:g}", "Drop edges of negligible weight.")
     return source, target, np.ldexp(weight, -exponent), exponent
 
 

@@ -1,4 +1,4 @@
-"""One graph in any of the forms people have it in, as a PyG ``Data``, and what of it is refused."""
+"""A graph in any common form as a PyG ``Data``, and the checks that it must pass."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DTYPES |= {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 
 
 class HasData(Protocol):
-    """What can say itself as a ``Data``, such as :class:`llpe.Graph`."""
+    """Anything that converts itself, such as :class:`llpe.Graph`."""
 
     def to_data(self) -> Data: ...
 
@@ -37,7 +37,7 @@ GraphLike: TypeAlias = Union[HasData, Data, tuple[Tensor, int], sp.sparray, sp.s
 
 
 def as_data(data: GraphLike) -> Data:
-    """One graph, in any of the forms people have it in, as a PyG ``Data`` with ``edge_index``.
+    """A graph in any common form as a PyG ``Data`` with ``edge_index``.
 
     Args:
         data: a ``Data``, with ``edge_index`` or with ``adj_t`` as PyG's ``ToSparseTensor`` leaves it; a tuple
@@ -137,7 +137,7 @@ def _check_square(name: str, *shape: int) -> None:
 
 
 def check_data(data: Data) -> int:
-    """Refuses, in words, what is not one homogeneous graph with finite features and usable edges; returns its size."""
+    """Refuses what is not one homogeneous graph with finite features and valid edges; returns its number of nodes."""
     if not isinstance(data, Data):
         instead = "Convert it, e.g. with HeteroData.to_homogeneous()."
         raise refusal("data", "be a torch_geometric.data.Data", type(data).__name__, instead)
@@ -170,7 +170,7 @@ def check_data(data: Data) -> int:
 
 
 def _count_nodes(data: Data) -> int:
-    """The number of nodes, 0 if nothing tells it."""
+    """The number of nodes, 0 if it is unknown."""
     number = data.get("num_nodes")  # data.num_nodes takes what is no number for none
     if number is None and data.x is not None:  # entering the context below takes as long as many small steps
         number = data.num_nodes

@@ -1,4 +1,4 @@
-"""Krylov spaces beside ARPACK's: of one vector, of a few for the spectral density, and filtered ones for many pairs.
+"""Krylov spaces besides ARPACK's: of one vector, of a few for the spectral density, and filtered ones for many pairs.
 
 For many pairs ARPACK spends nearly all its time on keeping vectors orthogonal, one at a time; :class:`EndFilter` spends
 products instead, which are cheap and come in blocks, where it can tell the pairs from the rest.

@@ -36,7 +36,7 @@ class Work(NamedTuple):
 def measure(
     module: str, function: str, *, limit: float | None = None, folder: str | Path = "", **arguments: Any
 ) -> dict[str, Any]:
-    """Measures in a new process. ``failed`` in the result says in words why there is nothing else; ``after``, the
+    """Measures in a new process. ``failed`` in the result says why there is nothing else; ``after``, the
     seconds, is there only if it was stopped for taking longer: a lower bound of what it would have taken.
 
     Args:

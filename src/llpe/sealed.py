@@ -53,7 +53,7 @@ def read(path: Path, advice: str = AGAIN) -> bytes:
 
 
 def intact(path: Path) -> bool:
-    """Whether a file is as it was written; that it is made again otherwise is said."""
+    """Whether a file is as it was written; if not, a warning says that it is made again."""
     try:
         read(path, "It is made again.")
     except DamagedError as error:

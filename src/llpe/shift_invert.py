@@ -71,7 +71,7 @@ def _without_trees(matrix: sp.csr_array) -> np.ndarray:
 def factorise(matrix: sp.csr_array, side: int, end: float, distance: float) -> tuple[SuperLU, float]:
     """The factors of side·(shift − L), and the shift, beyond ``end`` by ``distance`` or a multiple of it.
 
-    All pivots are positive exactly if the shift is outside the spectrum; if not, it goes farther.
+    All pivots are positive exactly if the shift is outside the spectrum; if not, it is moved farther out.
     """
     identity = sp.eye_array(matrix.shape[0], format="csc")
     while True:

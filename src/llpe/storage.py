@@ -69,13 +69,13 @@ def sweep(folder: Path) -> None:
 
 @contextmanager
 def _own_folder(parent: Path) -> Iterator[Path]:
-    """A new folder, locked while it is written to and then removed; so is what killed writers have left beside it."""
+    """A new folder, locked while it is used and then removed, as is what killed writers have left next to it."""
     sweep(parent)
     while True:
         folder = Path(tempfile.mkdtemp(PARTIAL, ".", parent))
         with contextlib.suppress(FileNotFoundError):  # swept before it was locked
             held = os.open(folder, os.O_RDONLY)
-            with contextlib.suppress(OSError):  # some network file systems lock no folders; then nobody sweeps either
+            with contextlib.suppress(OSError):  # some network file systems lock no folders; nothing is swept there
                 _lock(held, wait=True)
             if folder.exists():
                 break

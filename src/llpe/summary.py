@@ -28,7 +28,7 @@ ROUNDING = 1e-9
 
 
 class SummaryWarning(UserWarning):
-    """Says what is missing from a summary, and why."""
+    """A part of a summary could not be computed."""
 
 
 @checked

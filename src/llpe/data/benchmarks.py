@@ -1,4 +1,4 @@
-"""Loading the benchmarks, without a network where the raw files are at hand.
+"""Loads the benchmarks, without a network where the raw files are on disk.
 
 Raw files are looked for below the data root (``root=``, ``LLPE_DATA``, or ``~/.cache/llpe/data``), then below
 a read-only mirror (``mirror=`` or ``LLPE_DATA_MIRROR``) from which they are copied; PyG downloads what is still
@@ -34,7 +34,7 @@ CORRECTED_CORNELL = Path("yandex/cornell.npz")
 
 
 class DownloadError(RuntimeError):
-    """Raw files of a benchmark are not at hand and could not be downloaded."""
+    """Raw files of a benchmark are missing and could not be downloaded."""
 
 
 @checked
@@ -113,7 +113,7 @@ def _read(benchmark: Benchmark, place: Path, root: Path, missing: Sequence[str] 
         problem, got = error, describe(error)
     if problem and missing:
         raise DownloadError(
-            f"{benchmark.name}: raw files must be at hand or downloadable, got {got}. "
+            f"{benchmark.name}: raw files must be on disk or downloadable, got {got}. "
             f"Put {', '.join(missing)} into {folder / 'raw'} (or into {benchmark.folder}/raw below "
             f"LLPE_DATA_MIRROR); they are the files PyG's {benchmark.pyg_class} downloads."
         ) from problem

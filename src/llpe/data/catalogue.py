@@ -114,7 +114,7 @@ def list_benchmarks() -> tuple[Benchmark, ...]:
 
 @checked
 def find_benchmark(name: str) -> Benchmark:
-    """The benchmark of that name; upper case and underscores are forgiven.
+    """The benchmark of that name; case and underscores do not matter.
 
     Example:
         >>> find_benchmark("Cora_ML").name

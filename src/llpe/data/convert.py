@@ -1,6 +1,6 @@
 """From an edge list of any length to a folder of mapped arrays (:mod:`llpe.folder`), in bounded memory.
 
-DuckDB reads, merges and sorts the edges, on disk where they do not fit; what comes out sorted is written as it comes.
+DuckDB reads, merges and sorts the edges, on disk where they do not fit; the sorted result is written piece by piece.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def convert(
     """Writes a graph as a folder of mapped arrays: undirected, without self-loops and duplicates.
 
     Edges are merged as in :class:`llpe.Graph`, and ``changes`` of the result says what was changed. The folder appears
-    when it is complete; beside it, the conversion needs about 40 bytes of disk for each edge.
+    when it is complete; the conversion needs about 40 bytes of disk for each edge in addition.
 
     Args:
         edges: ``.csv`` or ``.parquet`` with the columns ``source``, ``target`` and perhaps ``weight``, or ``.npz`` with
             ``edge_index`` [2, num_edges] or ``edges`` [num_edges, 2] and perhaps ``edge_weight``. Nodes are numbers
             0, 1, …
         out: the folder to write, which must not exist.
-        nodes: ``.npz`` with ``x``, ``y``, ``train_mask``, ``val_mask``, ``test_mask``, as far as there are some; by
+        nodes: ``.npz`` with ``x``, ``y``, ``train_mask``, ``val_mask``, ``test_mask``, where present; by
             default those of ``edges``, if that is ``.npz``.
         num_nodes: how many nodes there are, if the last ones have no edges.
         memory: bytes to use at most.

@@ -123,7 +123,7 @@ class NodeDataset:
 
 @checked
 def undirected(data: Data) -> tuple[Data, tuple[str, ...]]:
-    """The data with the simple undirected edges every encoding sees, and what that changed, in words.
+    """The data with the simple undirected edges every encoding sees, and a description of what changed.
 
     Models and encodings then work on the same graph. Only ``x``, ``y``, ``edge_index`` and ``edge_weight`` (if
     there was one) are kept.
@@ -184,7 +184,7 @@ def giant_component(dataset: NodeDataset) -> NodeDataset:
 
 @checked
 def scaled_features(x: Tensor, how: str) -> tuple[Tensor, str]:
-    """Features on a common scale, and in words what was done: rows of length 1, or about 1 on average.
+    """Features on a common scale, rows of length 1 or about 1 on average, and a description of what was done.
 
     Args:
         x: features of all nodes, dense.

@@ -46,7 +46,7 @@ def sbm(
 
     Args:
         n, blocks: number of nodes, and of blocks (at least 2).
-        degree, homophily: mean number of neighbours, and the share of them in the own block, 0 … 1.
+        degree, homophily: mean number of neighbours, and the share of them in the node's own block, 0 … 1.
         features: number of feature columns (10 for two blocks, ``blocks`` for more). For more than two
             blocks, columns after the first ``blocks`` are noise.
         mean: separation of the class means (0.25 for two blocks, 1 for more).

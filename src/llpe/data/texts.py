@@ -19,7 +19,7 @@ Table = Mapping[str, Column]
 
 
 def read_csv(path: Path) -> tuple[Arrays, list[str]]:
-    """``edges.csv`` (columns source, target and optionally weight) with ``nodes.csv`` beside it (columns id,
+    """``edges.csv`` (columns source, target and optionally weight) with ``nodes.csv`` next to it (columns id,
     optionally label, and numeric features). ``path`` is the edge file or its folder.
     """
     edge_file = path / "edges.csv" if path.is_dir() else path
@@ -68,7 +68,7 @@ def read_graphml(path: Path) -> tuple[Arrays, list[str]]:
 
 
 def _graph(ids: Column, nodes: Table, edges: Table, of_node: str, of_edge: str) -> Arrays:
-    """The arrays of a graph whose nodes are named by ``ids``; columns of ``nodes`` are features, but for ``label``."""
+    """The arrays of a graph whose nodes are named by ``ids``; columns of ``nodes`` are features, except ``label``."""
     number = {node: i for i, node in enumerate(ids)}
     twice = [node for i, node in enumerate(ids) if number[node] != i]
     if twice:

@@ -93,8 +93,8 @@ def make_encoding(name: str, **options: Any) -> Encoding:
     Args:
         name: ``none``, ``lpe-fk``, ``lpe-lk``, ``lpe-flk``, ``lpe-full``, ``elastic``, ``signnet``, ``san``, ``rwse``,
             ``fastrp``, ``llpe``, ``llpe-ends``, ``llpe-minmax``, ``llpe-probes`` or ``llpe-invariant``.
-        options: arguments of its class but for those that the name decides; an unknown one is refused with the list
-            of those it has.
+        options: arguments of its class, except those that the name decides; an unknown one is refused with the list
+            of known ones.
 
     Example:
         >>> make_encoding("rwse", dim=16, steps=8)
@@ -116,7 +116,7 @@ def _refusal(name: str, unknown: dict[str, Any]) -> str:
     """Why these options cannot be given with a name, and what to do instead."""
     for option, value in unknown.items():
         if isinstance(value, str) and (other := INSTEAD.get((option, value))):
-            return f"`{option}` must be left out, got {value!r}: a name says it. Use the encoding {other!r}."
+            return f"`{option}` must be left out, got {value!r}: the name decides it. Use the encoding {other!r}."
     advice = ""
     for option in unknown:
         others = [other for other, named in ENCODINGS.items() if option in named.options]

@@ -171,14 +171,14 @@ class Encoding(Described, nn.Module, ABC):
         return f"{self.name.replace('-', '_')}_{part}_{self._digest}"
 
     def fixed(self, data: Data, part: str) -> Tensor:
-        """A part of the fixed part, checked to fit ``data``; a whole graph without it is prepared here and now."""
+        """A part of the fixed part, checked to fit ``data``; a whole graph without it is prepared first."""
         if not isinstance(data, Data):
             instead = "Call data = encoding.prepare(graph) first, which takes other forms too."
             raise refusal("data", "be a torch_geometric.data.Data", type(data).__name__, instead)
         name = self.attribute(part)
         if name not in data:
             self._prepare_late(data, name)
-        if isinstance(data[name], Features):  # in a folder: the rows of this sample are read here and now
+        if isinstance(data[name], Features):  # in a folder: only the rows of this sample are read
             data[name] = data[name][data.n_id].to(data.n_id.device, self._dtype(data))
         tensor = data[name]
         rows = None if part in self.graph_parts else _rows(data)

@@ -32,7 +32,7 @@ class Concat(Encoding):
     """
 
     name = "concat"
-    from_spectrum = True  # there is nothing to keep beside what each of them keeps
+    from_spectrum = True  # each of them keeps its own
 
     def __init__(self, encodings: Sequence[Encoding]) -> None:
         encodings = encodings if isinstance(encodings, Sequence | nn.ModuleList) else [encodings]

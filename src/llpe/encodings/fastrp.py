@@ -37,7 +37,7 @@ class FastRP(Encoding):
         dim: width of the output, the number of random signals.
         powers: how many powers of D⁻¹A, from the first on.
         exponent: of the degrees that scale the random signals before the first product.
-        size: what rows of mean square 1 are multiplied with.
+        size: factor of the rows, which have mean square 1 without it.
         seed: of the random signals.
 
     Example:
@@ -94,7 +94,7 @@ class FastRP(Encoding):
             scale = np.where(linked, np.ldexp(scale, -np.frexp(scale.max())[1]), 1.0)
         if not scale.min() > FAINTEST:
             rule = f"be such that no power of the degrees, to {self.exponent:g}, is below {FAINTEST:g} of the largest"
-            raise refusal("data.edge_weight", rule, f"{scale.min():g}", "Drop edges that weigh next to nothing.")
+            raise refusal("data.edge_weight", rule, f"{scale.min():g}", "Drop edges of negligible weight.")
         return scale
 
     def forward(self, data: Data) -> Tensor:

@@ -11,7 +11,7 @@ signals, so dim = signals × filters. Only the coefficients C ∈ R^(order × fi
   and few labels cannot bend them at once. The penalty is on that change, relative to the bank: one value suits graphs
   of any size and encodings of any width.
 
-The output is small beside the features unless ``size`` says otherwise: its rows have a mean length of ``share`` times
+The output is small next to the features unless ``size`` is given: its rows have a mean length of ``share`` times
 that of the rows of ``data.x`` (of 1, where there are no features) on the first graph that is prepared. An encoding
 larger than the features drowns them, and Adam then fits it first.
 
@@ -51,7 +51,7 @@ class FilteredEncoding(Encoding):
 
     Attributes:
         theta: what is learned, shape (order, filters); see the module's docstring. None if ``frozen``.
-        scale: what the output is multiplied with: ``size``, or a share of the features' length.
+        scale: factor of the output: ``size``, or what makes its rows a share of the features' length.
     """
 
     base: Tensor

@@ -46,10 +46,10 @@ class InvariantLLPE(FilteredEncoding):
     Args:
         dim: width of the output, a multiple of ``filters``.
         order: number of Chebyshev terms of a filter.
-        filters: how many, each applied to dim / filters mixtures of the features. They begin as low passes e^(−tλ) and
+        filters: how many, each applied to dim / filters mixtures of the features. They start as low passes e^(−tλ) and
             high passes e^(−t(2−λ)), scaled to unit variance on the first graph that is seen.
-        share: how long rows are, on average, beside those of the features.
-        size: what the encoding is multiplied with instead.
+        share: mean length of the rows, relative to that of the features' rows.
+        size: a fixed factor of the encoding instead.
         l1, l2: coefficients of the :meth:`penalty`. Default: 0 and 0.01.
         frozen: the filters stay as they start; nothing is learned.
         seed: of the mixtures; use the same on all graphs.

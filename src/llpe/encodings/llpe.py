@@ -51,14 +51,14 @@ class LLPE(FilteredEncoding):
             published; then one direction, a uniform start and size 1).
         directions: how many signals are filtered; by default as many as ``dim``, at most 128, but one if ``size`` is
             given.
-        start: how the filters begin: ``"heat"``, a bank of low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels;
+        start: where the filters start: ``"heat"``, a bank of low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels;
             ``"step"``, one of sharp cutoffs (for few large blocks; needs a high order); ``"uniform"``, as in the paper,
             coefficients drawn from ±1/√order. What is learned then: see :mod:`llpe.encodings.filtered`.
         rows: ``"unit"`` leaves the trivial eigenvector out and scales what a filter gives a node, one number for each
             direction, to mean square 1; ``"plain"`` keeps all as it is. Default: ``unit`` with several directions, else
             ``plain``.
-        share: how long rows are, on average, beside those of the features.
-        size: what the encoding is multiplied with instead.
+        share: mean length of the rows, relative to that of the features' rows.
+        size: a fixed factor of the encoding instead.
         l1, l2: coefficients of the :meth:`penalty`. Default: 0 and 0.01, with a uniform start 0 and 0.
         frozen: the filters stay as they start; nothing is learned.
         seed: of the directions (with ``minmax``, of signs and bases) and of a uniform start.

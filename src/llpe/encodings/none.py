@@ -18,7 +18,7 @@ class NoEncoding(Encoding):
     """Encodes nothing, in 0 columns.
 
     Args:
-        dim: accepted so that a sweep over encodings needs no special case; the output has 0 columns all the same.
+        dim: accepted so that a sweep over encodings needs no special case; the output has 0 columns anyway.
         seed: accepted for the same reason.
 
     Example:

@@ -35,15 +35,15 @@ class ProbeLLPE(FilteredEncoding):
         dim: width of the output, probes × filters.
         order: number of Chebyshev terms of a filter.
         probes: how many random probes; by default as many as ``dim``, at most 128.
-        start: how the filters begin: ``"heat"``, a bank of low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels;
+        start: where the filters start: ``"heat"``, a bank of low-pass e^(−tλ) and high-pass e^(−t(2−λ)) kernels;
             ``"step"``, one of sharp cutoffs (for few large blocks; needs a high order); ``"uniform"``, coefficients
-            drawn from ±1/√order, which begins with noise. What is learned then: see :mod:`llpe.encodings.filtered`.
+            drawn from ±1/√order, which gives noise at first. What is learned then: see :mod:`llpe.encodings.filtered`.
         rows: ``"unit"`` takes the trivial eigenvector out and scales what a filter gives a node, one number for each
             probe, to mean square 1: its direction says where the node is, its length how well connected. ``"plain"``
             keeps all as it is, and with it the distances of :mod:`llpe.probes`. Default: ``unit`` with two probes or
             more, else ``plain``.
-        share: how long rows are, on average, beside those of the features.
-        size: what the encoding is multiplied with instead.
+        share: mean length of the rows, relative to that of the features' rows.
+        size: a fixed factor of the encoding instead.
         l1, l2: coefficients of the :meth:`penalty`. Default: 0 and 0.01, with a uniform start 0 and 0.
         frozen: the filters stay as they start; nothing is learned.
         seed: of the probes and of a uniform start.

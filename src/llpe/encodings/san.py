@@ -81,7 +81,7 @@ class SANPE(Encoding):
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         spectrum = end_spectrum(graph, first=self.k, seed=self.seed, cache=cache)
-        mask = torch.arange(self.k).repeat(graph.num_nodes, 1) < spectrum.values.numel()
+        mask = (torch.arange(self.k) < spectrum.values.numel()).repeat(graph.num_nodes, 1)
         values = spectrum.values.expand(graph.num_nodes, -1)
         return {"vectors": padded(spectrum.vectors, self.k), "values": padded(values, self.k), "mask": mask}
 

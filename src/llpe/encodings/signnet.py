@@ -83,7 +83,7 @@ class SignNet(Encoding):
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         spectrum = end_spectrum(graph, first=self.k + 1, seed=self.seed, cache=cache)
         vectors = spectrum.vectors[:, int(spectrum.trivial) :][:, : self.k]
-        mask = torch.arange(self.k).repeat(graph.num_nodes, 1) < vectors.size(1)
+        mask = (torch.arange(self.k) < vectors.size(1)).repeat(graph.num_nodes, 1)
         return {"vectors": padded(vectors, self.k), "mask": mask}
 
     def forward(self, data: Data) -> Tensor:
