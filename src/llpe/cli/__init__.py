@@ -17,7 +17,7 @@ try:
 
     # Importing a module registers its commands, in the order in which `llpe --help` lists them.
     from llpe.cli import train, compare, explore, large, reproduce  # isort: skip
-except KeyboardInterrupt:  # so early that nobody is there yet to say so
+except KeyboardInterrupt:  # before the program can report it
     sys.exit(130)
 
 __all__ = ["app", "compare", "explore", "large", "main", "reproduce", "train"]

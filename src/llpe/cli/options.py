@@ -1,4 +1,4 @@
-"""What commands share: common options, ``key=value``, files that can be written, opening a graph."""
+"""What commands share: common options, configs and ``key=value``, files that can be written, opening a graph."""
 
 from __future__ import annotations
 
@@ -66,6 +66,31 @@ def parse_assignments(items: list[str] | None) -> dict[str, Any]:
     if problems:
         raise ValueError("\n".join(problems))
     return found
+
+
+def raw_config(
+    request: list[str] | None, dataset: str | None, encoding: str | None, model: str | None, device: str | None
+) -> dict[str, Any]:
+    """The config that a command line describes, not yet checked."""
+    from llpe.lab import RunFolder, assign, load_config
+
+    files = [item for item in request or [] if "=" not in item or Path(item).exists()]
+    if len(files) > 1:
+        raise ValueError(f"CONFIG must be one file, got {', '.join(files)}. Set keys as in lr=0.05.")
+    raw: dict[str, Any] = {}
+    for path in map(Path, files):
+        if not path.exists():
+            raise ValueError(f"CONFIG must be a file or a run folder, got {str(path)!r}. Set keys as in lr=0.05.")
+        raw = RunFolder.read(path).config if path.is_dir() else load_config(path)
+    if dataset is not None:
+        raw["dataset"] = dataset
+    if "dataset" not in raw:
+        raise ValueError("`--dataset` must be given, or a config file that names one. See `llpe train --help`.")
+    for section, name in (("encoding", encoding), ("model", model)):
+        if name is not None and raw.get(section, {}).get("name") != name:
+            raw[section] = {"name": name}
+    given = parse_assignments([item for item in request or [] if item not in files])
+    return assign(raw, given if device is None else given | {"training.device": device})
 
 
 def parse_value(text: str) -> Any:

@@ -56,7 +56,7 @@ def train(
     from llpe.lab import RunFolder
     from llpe.lab.config import build
 
-    raw = raw_config(request, dataset, encoding, model, device)
+    raw = opt.raw_config(request, dataset, encoding, model, device)
     if "search" in raw:
         raise ValueError("CONFIG must describe one experiment, got a section [search]. Use `llpe search`.")
     config, built = build(raw)
@@ -114,7 +114,7 @@ def search(
     from llpe.lab import RunFolder, resolve, take_search
 
     given = {"trials": trials, "method": method, "preset": preset, "pruner": pruner, "storage": storage}
-    raw = raw_config(request, dataset, encoding, model, device)
+    raw = opt.raw_config(request, dataset, encoding, model, device)
     raw["search"] = raw.get("search", {}) | {name: value for name, value in given.items() if value is not None}
     raw, settings = take_search(raw)
     graph = opt.open_graph(resolve(raw).dataset, data_root)
@@ -164,31 +164,6 @@ def predict(
     else:
         scored = {f"{found.metric} on {s.nodes} {part} nodes": f"{s.score:.4f}" for part, s in found.scores.items()}
         console.fields(facts | scored)
-
-
-def raw_config(
-    request: list[str] | None, dataset: str | None, encoding: str | None, model: str | None, device: str | None
-) -> dict[str, Any]:
-    """The config that a command line describes, not yet checked."""
-    from llpe.lab import RunFolder, assign, load_config
-
-    files = [item for item in request or [] if "=" not in item or Path(item).exists()]
-    if len(files) > 1:
-        raise ValueError(f"CONFIG must be one file, got {', '.join(files)}. Set keys as in lr=0.05.")
-    raw: dict[str, Any] = {}
-    for path in map(Path, files):
-        if not path.exists():
-            raise ValueError(f"CONFIG must be a file or a run folder, got {str(path)!r}. Set keys as in lr=0.05.")
-        raw = RunFolder.read(path).config if path.is_dir() else load_config(path)
-    if dataset is not None:
-        raw["dataset"] = dataset
-    if "dataset" not in raw:
-        raise ValueError("`--dataset` must be given, or a config file that names one. See `llpe train --help`.")
-    for section, name in (("encoding", encoding), ("model", model)):
-        if name is not None and raw.get(section, {}).get("name") != name:
-            raw[section] = {"name": name}
-    given = opt.parse_assignments([item for item in request or [] if item not in files])
-    return assign(raw, given if device is None else given | {"training.device": device})
 
 
 def note_scaling(graph: NodeDataset, config: Config) -> None:

@@ -6,7 +6,7 @@
 * on a cluster: :class:`Dask`
 * results: :class:`RunFolder`, :func:`load_encoding`
 """
-# ruff: noqa: E402  the door is checked before anything comes in
+# ruff: noqa: E402  the extra is checked before anything is imported
 
 from llpe.extra import require
 

@@ -55,7 +55,7 @@ def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
 
     Args:
         raw: nested dicts, as in a config file.
-        find_dataset: refuse a data set that is not there; not so where it is loaded already, or not needed.
+        find_dataset: refuse a data set that does not exist; False where it is loaded already or not needed.
 
     Example:
         >>> config = resolve({"dataset": "sbm:n=100", "encoding": {"name": "rwse", "dim": 8}})

@@ -52,14 +52,14 @@ FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best setting
 RISING = 0.9  # a trial whose best epoch is in the last tenth is still improving
 ENOUGH_NODES = 500  # validation nodes that a trial is evaluated on at first: fewer choose by chance
 WAVE = 9
-Hear = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
+OnTrial = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
 KEPT = {"halving": 3, "median": 2, "none": 1}  # one of this many goes on after a step
 WAIT_SECONDS = 2.0
 EPOCHS = 2000  # at most, as in the paper
 
 
 class BusyError(RuntimeError):
-    """Another process is at this search."""
+    """Another process is running this search."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Found:
 
 
 def take_search(raw: dict[str, Any]) -> tuple[dict[str, Any], SearchConfig]:
-    """A config apart from its section ``[search]``."""
+    """A config without its section ``[search]``, and that section, checked."""
     rest = {key: value for key, value in raw.items() if key != "search"}
     try:
         return rest, SearchConfig.model_validate(raw.get("search", {}))
@@ -91,7 +91,7 @@ def search(
     root: str | Path,
     workers: int | None = None,
     engine: Dask | None = None,
-    on_trial: Hear | None = None,
+    on_trial: OnTrial | None = None,
     on_progress: Tell | None = None,
 ) -> Found:
     """Searches the best settings for ``raw``, whose own settings are the first trial.
@@ -189,8 +189,8 @@ class _Search:
         if self.settings.storage is not None:
             copy_study(trials.finished, self.space, self.path.name, self.settings.storage)
 
-    def evaluate(self, wave: list[Choice], trials: Trials, hear: Hear | None) -> list[Trial]:
-        """What comes of each choice of a wave; ``hear`` is told as soon as it is known.
+    def evaluate(self, wave: list[Choice], trials: Trials, on_trial: OnTrial | None) -> list[Trial]:
+        """What came of each choice of a wave; ``on_trial`` is called as soon as it is known.
 
         What each step finds is kept among the trials: a search that goes on does not ask again.
         """
@@ -198,8 +198,8 @@ class _Search:
 
         def end(number: int, state: str, val: float | None, reason: str | None = None) -> None:
             results[number] = Trial(dict(wave[number]), state, val, reason)
-            if hear is not None:
-                hear(len(trials.finished) + len(results), self.total, results[number])
+            if on_trial is not None:
+                on_trial(len(trials.finished) + len(results), self.total, results[number])
 
         def train_trial(step: int, count: int, pause: int | None, number: int) -> dict[str, Any]:
             return trials.step(wave[number], step) or _summary(self._train(wave[number], count, pause))

@@ -49,8 +49,8 @@ class TrainingConfig(_Section):
     ``features`` is how features are scaled, see :func:`llpe.data.scaled_features`.
     ``batch`` is the number of rows of a step, for models that see single rows (mlp): by default all, or 8192 where
     there are more than 100 000 training rows. An epoch is one pass over all of them.
-    ``device`` is where: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, …, ``mps``. It is no part of a config's hash, nor of
-    what is written: a run started on one device continues on another.
+    ``device`` is where: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, …, ``mps``. It is not part of a config's hash
+    and not written to files: a run that was started on one device continues on another.
     ``autocast``, ``bfloat16``, computes products of matrices in numbers of 16 bits while training.
     """
 
@@ -68,7 +68,7 @@ class TrainingConfig(_Section):
 
     @model_serializer(mode="wrap")
     def _written(self, write: Any) -> dict[str, Any]:
-        """Without autocast where it is off: the hash is that of a config that does not know it."""
+        """Leaves out autocast where it is off, so that the hashes of older configs stay the same."""
         return {key: value for key, value in write(self).items() if key != "autocast" or value is not None}
 
 

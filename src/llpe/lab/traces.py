@@ -90,7 +90,7 @@ def trace_predictions(data: Data, test: Tensor, logits: Tensor) -> dict[str, np.
 
 
 def pictured_nodes(num_nodes: int) -> Tensor:
-    """Up to ``PICTURED`` nodes, always the same of as many, so that pictures of one graph show the same nodes."""
+    """Up to ``PICTURED`` nodes, the same for all graphs of that size, so that pictures can be compared."""
     if num_nodes <= PICTURED:
         return torch.arange(num_nodes)
     return torch.from_numpy(np.sort(np.random.default_rng(0).choice(num_nodes, PICTURED, replace=False)))

@@ -38,7 +38,7 @@ FUSED = ("cpu", "cuda", "mps")  # devices that update all weights in one kernel
 
 @dataclass
 class Progress:
-    """How far a split is: told after every epoch."""
+    """How far a split is, reported after every epoch."""
 
     split: int
     epoch: int
@@ -229,7 +229,7 @@ class _Run:
         write_zip(path, buffer)
 
     def load(self, path: Path) -> None:
-        """Takes up a checkpoint; a damaged one is said, and the split starts again."""
+        """Continues from a checkpoint; a damaged one is reported, and the split starts again."""
         try:
             content = io.BytesIO(read(path, "Its split starts again."))
             saved = torch.load(content, weights_only=True, map_location=CPU)

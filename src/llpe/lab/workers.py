@@ -123,7 +123,7 @@ _work_on: Callable[[int], Outcome]  # in a worker: trains a split
 
 
 def _start(train: Train, threads: int, progress: Any, stop: Any, parent: int) -> None:
-    """Makes a worker of this process."""
+    """Turns this process into a worker."""
     global _work_on
     torch.set_num_threads(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent sets `stop`

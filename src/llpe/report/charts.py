@@ -1,8 +1,8 @@
 """The figures of the page, for plotly, from the arrays of run folders, thinned to what a screen needs.
 
 A chart is what plotly draws: a dict of ``data`` and ``layout``. (Plotly's own classes say the same and take a hundred
-times as long.) Colours may be names of the page's style sheet, ``var(--ink)``: the browser puts in what they are in
-light or in dark. What a run folder does not have is left out; without any, there is no chart.
+times as long.) Colours may be names of the page's style sheet, ``var(--ink)``: the browser replaces them by those of
+the light or the dark page. What a run folder does not have is left out; without any, there is no chart.
 """
 
 from __future__ import annotations

@@ -248,7 +248,7 @@ def _telling_keys(runs: Sequence[RunFolder], asked: list[dict[str, Any]], pairs:
 def _asked(run: RunFolder) -> dict[str, Any]:
     """The config by ``section.key``, without what a search chose: two searches differ in what was asked.
 
-    The place of a graph's file is no setting, its content is. What else may differ, the name of the folder tells apart.
+    The content of a graph's file counts, not its path. Runs that differ in nothing else are named after their folders.
     """
     config = {key: value for key, value in flat(run.config).items() if key.rpartition(".")[2] not in run.searched}
     config.pop("dataset")
