@@ -41,13 +41,24 @@ def graph():
     return load_graph(SPEC)
 
 
+@pytest.fixture
+def look(graph, tmp_path):
+    """Searches ``SPACE``, with other choices for the keys of ``space``."""
+
+    def look(root="runs", *, raw=RAW, space=(), on_trial=None, on_progress=None, **settings):
+        config = SearchConfig(space=SPACE | dict(space), **settings)
+        tell = {"on_trial": on_trial, "on_progress": on_progress}
+        return search(graph, raw, config, root=tmp_path / root, workers=1, **tell)
+
+    return look
+
+
 def choices(found):
     return [json.dumps(trial.choice, sort_keys=True) for trial in found.trials]
 
 
-def test_grid_tries_every_setting_and_takes_the_best_on_validation(graph, tmp_path):
-    settings = SearchConfig(method="grid", pruner="none", space=SPACE)
-    found = search(graph, RAW, settings, root=tmp_path, workers=1)
+def test_grid_tries_every_setting_and_takes_the_best_on_validation(look):
+    found = look(method="grid", pruner="none")
     assert len(set(choices(found))) == len(found.trials) == 4
     assert {trial.state for trial in found.trials} == {"complete"}
     assert found.val == max(trial.val for trial in found.trials)
@@ -55,19 +66,17 @@ def test_grid_tries_every_setting_and_takes_the_best_on_validation(graph, tmp_pa
     assert found.val == pytest.approx(sum(report["val"] for report in reports) / 3)
 
 
-def test_only_the_chosen_trial_keeps_its_weights_and_counts_as_a_run(graph, tmp_path):
-    settings = SearchConfig(trials=3, pruner="none", space=SPACE)
-    found = search(graph, RAW, settings, root=tmp_path, workers=1)
+def test_only_the_chosen_trial_keeps_its_weights_and_counts_as_a_run(look, tmp_path):
+    found = look(trials=3, pruner="none")
     assert {file.parent.parent for file in tmp_path.rglob("model.safetensors")} == {found.run}
     assert [run.path for run in load_runs([tmp_path])] == [found.run]
     assert len(load_runs([found.run.parent])) == 3
 
 
 @pytest.mark.parametrize("stop_at", [3, 40])
-def test_stopped_search_ends_as_an_uninterrupted_one(graph, tmp_path, stop_at, monkeypatch):
+def test_stopped_search_ends_as_an_uninterrupted_one(look, stop_at, monkeypatch):
     monkeypatch.setattr("llpe.lab.workers.REPORT_SECONDS", 0.0)
-    settings = SearchConfig(trials=4, space=SPACE)
-    whole = search(graph, RAW, settings, root=tmp_path / "whole", workers=1)
+    whole = look("whole", trials=4)
     seen = 0
 
     def stop(progress):
@@ -77,19 +86,17 @@ def test_stopped_search_ends_as_an_uninterrupted_one(graph, tmp_path, stop_at, m
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        search(graph, RAW, settings, root=tmp_path / "parts", workers=1, on_progress=stop)
-    again = search(graph, RAW, settings, root=tmp_path / "parts", workers=1)
-    assert choices(again) == choices(whole)
-    assert [trial.val for trial in again.trials] == [trial.val for trial in whole.trials]
+        look("parts", trials=4, on_progress=stop)
+    again = look("parts", trials=4)
+    assert again.trials == whole.trials
     assert again.run.name == whole.run.name
 
 
 @pytest.mark.parametrize("stop_at", range(1, 13, 2))
-def test_a_search_killed_between_any_two_trials_chooses_the_same(graph, tmp_path, stop_at, monkeypatch):
+def test_a_search_killed_between_any_two_trials_chooses_the_same(look, stop_at, monkeypatch):
     """Stopped just before what is known of its trials is replaced, as by a kill, and started again."""
     monkeypatch.setattr(MODULE, "FIRST_EPOCHS", 2)
-    settings = SearchConfig(trials=4, space=SPACE)
-    whole = search(graph, RAW, settings, root=tmp_path / "whole", workers=1)
+    whole = look("whole", trials=4)
     write, seen = Trials._write, []
 
     def stop(self):
@@ -100,8 +107,8 @@ def test_a_search_killed_between_any_two_trials_chooses_the_same(graph, tmp_path
 
     with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
         patch.setattr(Trials, "_write", stop)
-        search(graph, RAW, settings, root=tmp_path / "parts", workers=1)
-    again = search(graph, RAW, settings, root=tmp_path / "parts", workers=1)
+        look("parts", trials=4)
+    again = look("parts", trials=4)
     assert again.trials == whole.trials
     assert again.run.name == whole.run.name
 
@@ -128,24 +135,22 @@ def test_a_trial_that_was_stopped_while_it_was_given_more_epochs_gets_all_of_the
     assert (found.status, found.epochs, found.val) == (expected.status, expected.epochs, expected.val)
 
 
-def test_damaged_trials_are_evaluated_again_and_copied_to_a_storage(graph, tmp_path):
+def test_damaged_trials_are_evaluated_again_and_copied_to_a_storage(look, tmp_path):
     import optuna
 
     storage = f"sqlite:///{tmp_path / 'study.db'}"
-    settings = SearchConfig(trials=2, space=SPACE, storage=storage)
-    found = search(graph, RAW, settings, root=tmp_path, workers=1)
+    found = look(trials=2, storage=storage)
     file = found.run.parents[1] / "trials.json"
     file.write_bytes(file.read_bytes()[:-9])
     with pytest.warns(DamageWarning, match=r"trials.json: must be as it was written.* It is made again"):
-        assert search(graph, RAW, settings, root=tmp_path, workers=1).trials == found.trials
+        assert look(trials=2, storage=storage).trials == found.trials
     study = optuna.load_study(study_name=file.parent.name, storage=storage)
     assert [trial.params for trial in study.trials] == [trial.choice for trial in found.trials]
 
 
-def test_bad_trials_are_pruned_before_all_splits_are_trained(graph, tmp_path, monkeypatch):
+def test_bad_trials_are_pruned_before_all_splits_are_trained(look, monkeypatch):
     monkeypatch.setattr(MODULE, "ENOUGH_NODES", 10)
-    space = SPACE | {"lr": [0.1, 1e-7], "optimizer": ["adam", "sgd"]}
-    found = search(graph, RAW, SearchConfig(trials=8, space=space), root=tmp_path, workers=1)
+    found = look(trials=8, space={"lr": [0.1, 1e-7], "optimizer": ["adam", "sgd"]})
     pruned = [trial for trial in found.trials if trial.state == "pruned"]
     assert pruned
     assert found.val > max(trial.val for trial in pruned)
@@ -153,7 +158,7 @@ def test_bad_trials_are_pruned_before_all_splits_are_trained(graph, tmp_path, mo
     assert unfinished
 
 
-def test_few_validation_nodes_are_judged_on_more_splits(graph, tmp_path, monkeypatch):
+def test_few_validation_nodes_are_evaluated_on_more_splits(look, monkeypatch):
     monkeypatch.setattr(MODULE, "FIRST_EPOCHS", 2)
     trained = []
     original = _Search._train
@@ -166,13 +171,12 @@ def test_few_validation_nodes_are_judged_on_more_splits(graph, tmp_path, monkeyp
     for enough, expected in ((20, [(1, 2)] * 4 + [(3, None)] * 3), (40, [(2, 2)] * 4 + [(3, None)] * 3)):
         trained.clear()
         monkeypatch.setattr(MODULE, "ENOUGH_NODES", enough)  # a split has 24
-        search(graph, RAW, SearchConfig(trials=4, space=SPACE), root=tmp_path / str(enough), workers=1)
+        look(str(enough), trials=4)
         assert trained == expected  # 4, the better 2, and of these the best, which is done
 
 
-def test_failed_trials_are_listed_with_their_reason(graph, tmp_path):
-    space = SPACE | {"lr": [0.01, 1e30], "dropout": [0.0], "optimizer": ["sgd"]}
-    found = search(graph, RAW, SearchConfig(method="grid", space=space), root=tmp_path, workers=1)
+def test_failed_trials_are_listed_with_their_reason(look):
+    found = look(method="grid", space={"lr": [0.01, 1e30], "dropout": [0.0], "optimizer": ["sgd"]})
     failed = [trial for trial in found.trials if trial.state == "failed"]
     assert len(failed) == 1
     assert "the loss was" in failed[0].reason
@@ -182,30 +186,20 @@ def test_failed_trials_are_listed_with_their_reason(graph, tmp_path):
     assert "the loss was" in summary["reasons"][0]["reason"]
 
 
-def test_a_search_where_all_fail_says_why(graph, tmp_path):
-    space = SPACE | {"lr": [1e30], "dropout": [0.0], "optimizer": ["sgd"]}
+def test_a_search_where_all_fail_says_why(look):
     with pytest.raises(RuntimeError, match=r"no trial of .* was completed: .*the loss was"):
-        search(graph, RAW, SearchConfig(method="grid", space=space), root=tmp_path, workers=1)
+        look(method="grid", space={"lr": [1e30], "dropout": [0.0], "optimizer": ["sgd"]})
 
 
-def test_more_trials_go_on_from_those_that_are_there(graph, tmp_path):
-    first = search(graph, RAW, SearchConfig(trials=2, space=SPACE), root=tmp_path, workers=1)
-    told = []
-    more = search(
-        graph,
-        RAW,
-        SearchConfig(trials=3, space=SPACE),
-        root=tmp_path,
-        workers=1,
-        on_trial=lambda done, total, trial: told.append((done, total)),
-    )
+def test_more_trials_go_on_from_those_that_are_there(look):
+    first, told = look(trials=2), []
+    more = look(trials=3, on_trial=lambda done, total, trial: told.append((done, total)))
     assert choices(more)[:2] == choices(first)
     assert told == [(3, 3)]
 
 
-def test_the_first_trial_is_the_config_itself(graph, tmp_path):
-    raw = RAW | {"training": RAW["training"] | {"lr": 0.01}}
-    found = search(graph, raw, SearchConfig(trials=1, space=SPACE), root=tmp_path, workers=1)
+def test_the_first_trial_is_the_config_itself(look):
+    found = look(raw=RAW | {"training": RAW["training"] | {"lr": 0.01}}, trials=1)
     assert found.trials[0].choice["lr"] == 0.01
 
 

@@ -22,7 +22,7 @@ from llpe.lab.engine import Dask
 from llpe.lab.pieces import train_away, train_here
 from llpe.lab.predict import predict
 from llpe.lab.task import Task, make_task
-from llpe.lab.traces import load_classifier, write_config, write_spectrum
+from llpe.lab.traces import read_weights, write_config, write_spectrum
 from llpe.lab.train import SCORES, Outcome
 from llpe.lab.workers import Tell, plan, run_splits
 from llpe.models import Classifier
@@ -197,13 +197,13 @@ def run(
         done = [outcome for outcome in outcomes if outcome.status == "done"]
         if not done:
             raise RuntimeError(f"every split failed; split {outcomes[0].split}: {outcomes[0].reason}.")
-        best, trained = max(done, key=lambda outcome: outcome.val or 0.0), task.model
-        if best.state is not None:
-            trained.load_state_dict(best.state)
-        elif folder is not None:
-            trained = load_classifier(folder, best.split)
-    probabilities = predict(trained.to(device), task.data).cpu()
-    return Fit(outcomes, trained.cpu().eval(), probabilities, task.data, None if folder is None else folder.path)
+        best = max(done, key=lambda outcome: outcome.val or 0.0)
+        if best.state is None:  # it was trained before
+            assert folder is not None
+            best.state = read_weights(folder, best.split)
+    task.model.load_state_dict(best.state)
+    probabilities = predict(task.model.to(device), task.data).cpu()
+    return Fit(outcomes, task.model.cpu().eval(), probabilities, task.data, None if folder is None else folder.path)
 
 
 def train_splits(

@@ -187,9 +187,14 @@ def load_classifier(folder: RunFolder, split: int | None = None) -> Classifier:
         raise ValueError(f"`split` must be a finished split of {folder.path}, got {index}.")
     config = Config.model_validate(folder.config)
     model = config.make_classifier(report["num_features"], report["num_classes"])
-    advice = "Delete the folder of the split and train again: only this split is computed again."
-    model.load_state_dict(load(read(folder.split(index) / "model.safetensors", advice)))
+    model.load_state_dict(read_weights(folder, index))
     return model.eval()
+
+
+def read_weights(folder: RunFolder, split: int) -> dict[str, Tensor]:
+    """The weights of a finished split."""
+    advice = "Delete the folder of the split and train again: only this split is computed again."
+    return load(read(folder.split(split) / "model.safetensors", advice))
 
 
 def load_encoding(run: str | Path, split: int | None = None) -> Encoding:
