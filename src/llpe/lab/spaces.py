@@ -76,12 +76,11 @@ def replaced(space: Space, own: Space) -> Space:
         >>> replaced({"lr": [0.1], "layers": [1, 2]}, {"model.layers": [3]})
         {'lr': [0.1], 'model.layers': [3]}
     """
-    kept = {key: choices for key, choices in space.items() if not any(_same(key, other) for other in own)}
-    return kept | own
 
+    def replaces(one: str, two: str) -> bool:
+        return one == two or one.endswith(f".{two}") or two.endswith(f".{one}")
 
-def _same(one: str, two: str) -> bool:
-    return one == two or one.endswith(f".{two}") or two.endswith(f".{one}")
+    return {key: choices for key, choices in space.items() if not any(replaces(key, other) for other in own)} | own
 
 
 def encode(value: Any) -> Any:

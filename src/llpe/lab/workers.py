@@ -62,13 +62,17 @@ def plan(splits: int, workers: int | None = None, *, work: int = 0, device: torc
         >>> plan(10, workers=1)[:2], plan(10, device=torch.device("cuda"))
         ((1, 1), Plan(workers=1, threads=1, fork=False))
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers is not None and workers < 1:
         raise ValueError(f"`workers` must be an integer of at least 1, got {workers!r}.")
-    share = min(cores // min(cores, splits), torch.get_num_threads()) if work >= MUCH_WORK else 1
+    share = min(cores() // min(cores(), splits), torch.get_num_threads()) if work >= MUCH_WORK else 1
     if device.type != "cpu":
         return Plan(min(workers or 1, splits), share, fork=False)
-    return Plan(min(workers or cores, splits), share)
+    return Plan(min(workers or cores(), splits), share)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_splits(train: Train, pending: list[int], plan: Plan, on_progress: Tell | None = None) -> Iterator[Outcome]:

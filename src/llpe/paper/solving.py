@@ -12,7 +12,6 @@ of its own, which is ended when it takes too long; larger graphs are then left o
 from __future__ import annotations
 
 import io
-import os
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -23,6 +22,7 @@ import scipy.sparse as sp
 
 from llpe.data import sbm
 from llpe.graph import Graph
+from llpe.lab.workers import cores
 from llpe.measuring import Work, measure, processor
 from llpe.paper.base import Context, Settings
 from llpe.probes import probe_features
@@ -106,7 +106,7 @@ def _measure(folder: Path, case: Case, settings: Settings, measure: Measure) -> 
     if "failed" in result:
         report = {**asdict(case), "reason": result["failed"], "limit": limit}
     else:
-        report = {**asdict(case), **result, "cores": _cores(), "processor": processor()}
+        report = {**asdict(case), **result, "cores": cores(), "processor": processor()}
     if "failed" not in result or "after" in result:
         write_json(file, report)
     return report
@@ -197,7 +197,3 @@ def _text(value: float | str, std: float | str) -> str:
         return "–"
     digits = max(0, 2 - int(f"{value:e}".partition("e")[2]))
     return f"{value:.{digits}f}" + ("" if isinstance(std, str) else f" ± {std:.{digits}f}")
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

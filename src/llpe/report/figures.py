@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -52,36 +52,6 @@ def density_plot(shares: Sequence[float] | np.ndarray, path: str | Path, *, titl
     plain_axes(ax)
     save_figure(figure, path)
     return path
-
-
-def new_panels(
-    panels: Sequence[str], width: float, ylabel: str, *, sharey: bool = True
-) -> tuple[Figure, Sequence[Axes]]:
-    """Plots side by side, ``width`` inches each, under these titles."""
-    if not panels:
-        raise ValueError("a plot must have something to show, got nothing. Compute something first.")
-    figure = new_figure(max(5.5, width * len(panels)), 3.9)
-    axes: Sequence[Axes] = figure.subplots(1, len(panels), sharey=sharey, squeeze=False)[0]
-    for ax, panel in zip(axes, panels, strict=True):
-        ax.set_title(panel, fontsize=11, color=INK)
-    axes[0].set_ylabel(ylabel, fontsize=11, color=INK)
-    return figure, axes
-
-
-def draw_chance(ax: Axes, height: float) -> None:
-    ax.axhline(height, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-    below: dict[str, Any] = {"xytext": (0, -2), "textcoords": "offset points", "va": "top", "ha": "right"}
-    ax.annotate("chance", (1, height), xycoords=ax.get_yaxis_transform(), fontsize=8, color=INK, **below)
-
-
-def legend_below(figure: Figure, handles: Sequence[Any]) -> None:
-    """A legend below the panels, in as many columns as their width holds."""
-    inches = [0.7 + 0.075 * len(handle.get_label()) for handle in handles]
-    width = float(figure.get_figwidth())
-    columns = len(handles) if sum(inches) <= width else max(1, int(width / max(inches)))
-    rows = -(-len(handles) // columns)
-    columns = -(-len(handles) // rows)
-    figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, fontsize=10, frameon=False)
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from llpe.report.figures import draw_chance, legend_below, new_panels, plain_axes
+from llpe.report.figures import new_figure, plain_axes
 from llpe.report.palette import DASHES, FAINT, INK, MARKERS, SERIES, styles
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DODGE = 0.008  # of the axis, between two series: so that error bars do not overlap
@@ -77,7 +78,7 @@ def line_plot(
     """
     frame = pd.DataFrame(points, columns=["series", "x", "y", "error", "panel"]).sort_values("x", kind="stable")
     panels, series = (list(dict.fromkeys(getattr(point, key) for point in points)) for key in ("panel", "series"))
-    figure, axes = new_panels(panels, 4.9, ylabel)
+    figure, axes = _panels(panels, 4.9, ylabel)
     looks = _line_styles(series, strong)
     there, back = (np.log, np.exp) if "x" in log else (np.asarray, np.asarray)
     for ax, panel in zip(axes, panels, strict=True):
@@ -92,7 +93,7 @@ def line_plot(
                 bars = {"color": looks[name]["color"], "zorder": looks[name]["zorder"], "linestyle": "none"}
                 ax.errorbar(barred["x"], barred["y"], barred["error"], elinewidth=1.1, capsize=2.2, **bars)
         if chance and panel in chance:
-            draw_chance(ax, chance[panel])
+            _draw_chance(ax, chance[panel])
         ax.set_xlabel(xlabel, fontsize=11, color=INK)
         plain_axes(ax)
         ax.set(**{f"{axis}scale": "log" for axis in log}, **({} if ylim is None else {"ylim": ylim}))
@@ -118,7 +119,7 @@ def interval_plot(
     """
     frame = pd.DataFrame(intervals, columns=["series", "group", "y", "low", "high", "panel"])
     panels, series = list(frame["panel"].unique()), list(frame["series"].unique())
-    figure, axes = new_panels(panels, 5.4, ylabel, sharey=False)
+    figure, axes = _panels(panels, 5.4, ylabel, sharey=False)
     looks = {name: style | {"linestyle": "none"} for name, style in _line_styles(series, strong).items()}
     for ax, panel in zip(axes, panels, strict=True):
         mine = frame[frame["panel"] == panel]
@@ -129,7 +130,7 @@ def interval_plot(
             style = looks[name] | {"markersize": 6, "elinewidth": looks[name]["linewidth"], "capsize": 2.5}
             ax.errorbar(where, line["y"], [line["y"] - line["low"], line["high"] - line["y"]], **style)
         if chance is not None:
-            draw_chance(ax, chance)
+            _draw_chance(ax, chance)
         for border in range(1, len(groups)):
             ax.axvline(border - 0.5, color="#ececec", linewidth=0.8, zorder=0)
         ax.set_xticks(range(len(groups)), groups, fontsize=9)
@@ -148,7 +149,7 @@ def scatter_plot(clouds: Sequence[Cloud], *, class_names: Sequence[str]) -> Figu
         clouds: the panels.
         class_names: what the legend calls class 0, 1, …
     """
-    figure, axes = new_panels([cloud.panel for cloud in clouds], 3.7, "", sharey=False)
+    figure, axes = _panels([cloud.panel for cloud in clouds], 3.7, "", sharey=False)
     for ax, cloud in zip(axes, clouds, strict=True):
         order = np.random.default_rng(0).permutation(len(cloud.classes))
         colours = [SERIES[int(each) % len(SERIES)] for each in cloud.classes[order]]
@@ -162,6 +163,24 @@ def scatter_plot(clouds: Sequence[Cloud], *, class_names: Sequence[str]) -> Figu
     dot = {"marker": "o", "linestyle": "none", "markersize": 6}
     _line_legend(figure, {name: dot | {"color": SERIES[i % len(SERIES)]} for i, name in enumerate(class_names)})
     return figure
+
+
+def _panels(panels: Sequence[str], width: float, ylabel: str, *, sharey: bool = True) -> tuple[Figure, Sequence[Axes]]:
+    """Plots side by side, ``width`` inches each, under these titles."""
+    if not panels:
+        raise ValueError("a plot must have something to show, got nothing. Compute something first.")
+    figure = new_figure(max(5.5, width * len(panels)), 3.9)
+    axes: Sequence[Axes] = figure.subplots(1, len(panels), sharey=sharey, squeeze=False)[0]
+    for ax, panel in zip(axes, panels, strict=True):
+        ax.set_title(panel, fontsize=11, color=INK)
+    axes[0].set_ylabel(ylabel, fontsize=11, color=INK)
+    return figure, axes
+
+
+def _draw_chance(ax: Axes, height: float) -> None:
+    ax.axhline(height, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    below: dict[str, Any] = {"xytext": (0, -2), "textcoords": "offset points", "va": "top", "ha": "right"}
+    ax.annotate("chance", (1, height), xycoords=ax.get_yaxis_transform(), fontsize=8, color=INK, **below)
 
 
 def _line_styles(series: Sequence[str], strong: Collection[str]) -> dict[str, dict[str, Any]]:
@@ -180,6 +199,13 @@ def _line_styles(series: Sequence[str], strong: Collection[str]) -> dict[str, di
 
 
 def _line_legend(figure: Figure, looks: Mapping[str, dict[str, Any]]) -> None:
+    """A legend below the panels, in as many columns as their width holds."""
     from matplotlib.lines import Line2D
 
-    legend_below(figure, [Line2D([], [], label=name, **look) for name, look in looks.items()])
+    inches = [0.7 + 0.075 * len(name) for name in looks]
+    width = float(figure.get_figwidth())
+    columns = len(looks) if sum(inches) <= width else max(1, int(width / max(inches)))
+    rows = -(-len(looks) // columns)
+    handles = [Line2D([], [], label=name, **look) for name, look in looks.items()]
+    columns = -(-len(looks) // rows)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=10, frameon=False)
