@@ -1,13 +1,10 @@
 """One contract for all encodings on all tiny graphs."""
 
-import contextlib
 import copy
 import dataclasses
 import inspect
 import sys
-import warnings
 from types import ModuleType
-from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -17,43 +14,13 @@ from torch_geometric.data import Batch, Data
 
 import llpe.probes
 import llpe.spectrum
-from llpe import Concat, make_encoding, tiny
+from encoding_cases import CASES, NAMES, build, fixed_part
+from llpe import make_encoding, tiny
 from llpe.encodings import ENCODINGS, Encoding
 from llpe.graph import TINY
 from llpe.spectrum import end_spectrum
 
-# Small values of the options that many encodings share; 12 nodes has the largest tiny graph.
-SMALL = {"dim": 8, "k": 3, "order": 12, "steps": 4, "width": 12, "probes": 4, "filters": 2, "l1": 0.1, "l2": 0.1}
-
-
-def cases() -> dict[str, dict]:
-    """Every encoding of the table, and every other choice of an option that has a few named ones."""
-    found = {}
-    for name, named in ENCODINGS.items():
-        options = {option: value for option, value in SMALL.items() if option in named.options}
-        found[name] = options
-        for option, kind in get_type_hints(named.kind.__init__).items():
-            if option not in named.options:
-                continue
-            choices = [
-                choice for each in (kind, *get_args(kind)) if get_origin(each) is Literal for choice in get_args(each)
-            ]
-            for choice in choices:
-                with contextlib.suppress(ValueError):  # choices that do not go together
-                    if repr(make_encoding(name, **options | {option: choice})) != repr(make_encoding(name, **options)):
-                        found[f"{name} {option}={choice}"] = options | {option: choice}
-    return found | {"concat": {}}
-
-
-CASES = cases()
-NAMES = [case for case in CASES if " " not in case]
 pytestmark = pytest.mark.filterwarnings("ignore::llpe.GraphWarning")
-
-
-def build(case: str, **more) -> Encoding:
-    if case == "concat":
-        return Concat([build(each, **more) for each in ("lpe-fk", "signnet", "rwse")]).eval()
-    return make_encoding(case.split()[0], **(CASES[case] | more)).eval()
 
 
 def replace_everywhere(patch, original, replacement):
@@ -62,10 +29,6 @@ def replace_everywhere(patch, original, replacement):
         for name, value in list(vars(module).items()) if isinstance(module, ModuleType) else ():
             if value is original:
                 patch.setattr(module, name, replacement)
-
-
-def fixed_part(data: Data, before: Data) -> dict[str, torch.Tensor]:
-    return {name: data[name] for name in data.keys() if name not in before}  # noqa: SIM118
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -363,169 +326,3 @@ def test_a_prepared_batch_is_the_batch_of_prepared_graphs(case, features, late):
             assert torch.equal(torch.as_tensor(mine[name]), torch.as_tensor(theirs[name])), name
     assert torch.equal(two(batch), one(expected))
     assert torch.equal(two.penalty(batch), one.penalty(expected))
-
-
-@pytest.mark.parametrize("name", ["lpe-full", "elastic"])
-def test_a_batch_of_graphs_of_different_sizes_needs_a_width(name):
-    batch = Batch.from_data_list([tiny("path"), tiny("grid")])
-    with pytest.raises(ValueError, match=rf"graphs of equal size for '{name}', got .* \[5, 5\], \[12, 12\].* `width`"):
-        make_encoding(name, dim=4).prepare(batch)
-
-
-def test_two_encodings_with_other_arguments_live_on_one_graph():
-    one, two = build("llpe"), build("llpe-minmax")
-    data = two.prepare(one.prepare(tiny("grid")))
-    assert not torch.allclose(one(data), two(data))
-    assert torch.equal(one(data), one(one.prepare(tiny("grid"))))
-
-
-@pytest.mark.parametrize("name", ["lpe-full", "elastic"])
-def test_a_projection_with_a_row_per_node_takes_its_width_from_the_first_graph(name):
-    encoding = make_encoding(name, dim=4)
-    data = encoding.prepare(tiny("grid"))
-    assert encoding.project.weight.shape == (4, 12)
-    assert encoding(data).shape == (12, 4)
-    with pytest.raises(ValueError, match=r"must see 12 columns.*got 5"):
-        encoding(encoding.prepare(tiny("path")))
-    with pytest.raises(ValueError, match="`width` must be at least the number of nodes, got 3 for a graph of 12"):
-        make_encoding(name, dim=4, width=3).prepare(tiny("grid"))
-
-
-@pytest.mark.parametrize("case", ["signnet", "san"])
-def test_node_chunks_change_nothing(case, monkeypatch):
-    encoding = build(case)
-    data = encoding.prepare(tiny("grid"))
-    whole = encoding(data)
-    whole.square().sum().backward()
-    gradients = [p.grad.clone() for p in encoding.parameters()]
-    encoding.zero_grad()
-    monkeypatch.setattr(f"llpe.encodings.{case}.CHUNK_ENTRIES", 1)
-    chunked = encoding(data)
-    assert torch.allclose(chunked, whole, atol=1e-6)
-    chunked.square().sum().backward()
-    for parameter, gradient in zip(encoding.parameters(), gradients, strict=True):
-        assert torch.allclose(parameter.grad, gradient, atol=1e-3)
-    with torch.no_grad():
-        assert torch.allclose(encoding(data), whole, atol=1e-6)
-
-
-def test_san_flips_signs_in_training_only():
-    encoding = build("san")
-    data = encoding.prepare(tiny("grid"))
-    assert torch.equal(encoding(data), encoding(data))
-    encoding.train()
-    torch.manual_seed(0)
-    outputs = [encoding(data) for _ in range(6)]
-    assert any(not torch.allclose(outputs[0], other) for other in outputs[1:])
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "words"),
-    [
-        ("spectral", {}, "`name` must be one of none, lpe-fk, .*llpe-invariant, got 'spectral'"),
-        ("lpe-fk", {}, "`dim` must be given for 'lpe-fk'"),
-        ("lpe-fk", {"dim": 4, "order": 3}, "options of 'lpe-fk' must be among dim, k, seed, got order"),
-        ("lpe-fk", {"dim": 4, "k": 0}, "`k` must be an integer of at least 1, got 0"),
-        ("lpe-flk", {"dim": 4, "k": -2}, "`k` must be an integer of at least 1, got -2"),
-        ("rwse", {"dim": 4, "steps": 0}, "`steps` must be an integer of at least 1"),
-        ("signnet", {"dim": 4, "hidden": 0}, "`hidden` must be an integer of at least 1"),
-        ("san", {"dim": 6}, "`dim` must be a multiple of heads=4, got 6"),
-        ("elastic", {"dim": 4, "width": 0}, "`width` must be an integer of at least 1"),
-        (
-            "rwse",
-            {"dim": 4, "foo": 1, "k": 3},
-            r"among dim, steps, seed, got foo, k\. `k` is an option of lpe-fk,",
-        ),
-        ("llpe", {"dim": 4, "source": "full"}, "`source` must be left out, got 'full'.* Use the encoding 'llpe'"),
-        ("llpe", {"dim": 4, "source": "ends", "k": 2}, "`source` must be left out.* Use the encoding 'llpe-ends'"),
-        ("llpe", {"dim": 4, "probes": 2, "source": "probes"}, "`source` must .* Use the encoding 'llpe-probes'"),
-        ("llpe-probes", {"dim": 4, "source": "probes"}, "`source` must .* Use the encoding 'llpe-probes'"),
-        ("llpe", {"dim": 4, "scaling": "minmax"}, "`scaling` must be left out.* Use the encoding 'llpe-minmax'"),
-        ("llpe-minmax", {"dim": 4, "scaling": "unit"}, "`scaling` must be left out.* Use the encoding 'llpe'"),
-        ("llpe", {"dim": 4, "probes": 2}, r"must be among dim, order, .*, got probes\. .* is an option of llpe-probes"),
-        ("llpe-minmax", {"dim": 4, "size": 10.0}, "must be among dim, order, l1, l2, seed, got size"),
-    ],
-)
-def test_bad_arguments_are_refused(name, options, words):
-    with pytest.raises(ValueError, match=words):
-        make_encoding(name, **options)
-
-
-# --- torch.compile, torch.export, the meta device ---------------------------------------------------------------------
-OLD = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13)
-traced = pytest.mark.skipif(OLD, reason="older releases of torch cannot trace PyG's Data in one graph")
-
-
-def with_features(case):
-    data = tiny("grid")
-    data.x = torch.ones(12, 2)
-    return build(case).prepare(data)
-
-
-@traced
-@pytest.mark.parametrize("training", [True, False], ids=["training", "eval"])
-@pytest.mark.parametrize("case", CASES)
-def test_compiles_without_a_graph_break(case, training):
-    torch.compiler.reset()
-    encoding, data = build(case).train(training), with_features(case)
-    encoding.initialise(data)
-    torch.manual_seed(0)
-    result = torch.compile(encoding, fullgraph=True, backend="eager")(data)
-    torch.manual_seed(0)
-    assert torch.allclose(result, encoding(data), atol=1e-6)
-    if result.requires_grad:
-        result.square().sum().backward()
-        assert all(parameter.grad is not None for parameter in encoding.parameters())
-    penalty = torch.compile(encoding.penalty, fullgraph=True, backend="eager")(data)
-    assert torch.allclose(penalty, encoding.penalty(data))
-
-
-@traced
-@pytest.mark.parametrize("case", ["signnet", "san"])
-def test_many_rows_compile_too(case, monkeypatch):
-    """Where eager mode takes them in chunks."""
-    torch.compiler.reset()
-    monkeypatch.setattr(f"llpe.encodings.{case}.CHUNK_ENTRIES", 1)
-    encoding, data = build(case), with_features(case)
-    result = torch.compile(encoding, fullgraph=True, backend="eager")(data)
-    assert torch.allclose(result, encoding(data), atol=1e-6)
-
-
-class FromTensors(torch.nn.Module):
-    """What torch.export wants: tensors in, a tensor out."""
-
-    def __init__(self, encoding):
-        super().__init__()
-        self.encoding = encoding
-
-    def forward(self, fixed):
-        return self.encoding(Data(**fixed))
-
-
-@traced
-@pytest.mark.parametrize("strict", [True, False], ids=["strict", "not strict"])
-@pytest.mark.parametrize("case", NAMES)
-def test_exports_for_any_number_of_rows(case, strict):
-    torch.compiler.reset()
-    encoding, data = build(case), with_features(case)
-    encoding.initialise(data)
-    fixed = fixed_part(data, Data(x=data.x, edge_index=data.edge_index, num_nodes=12))
-    rows = {name: {0: torch.export.Dim.DYNAMIC} if len(tensor) == 12 else {} for name, tensor in fixed.items()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's, about itself
-        program = torch.export.export(FromTensors(encoding), (fixed,), dynamic_shapes=(rows,), strict=strict).module()
-    assert torch.allclose(program(fixed), encoding(data), atol=1e-6)
-    part = {name: tensor[:5] if len(tensor) == 12 else tensor for name, tensor in fixed.items()}
-    assert torch.allclose(program(part), encoding(data)[:5], atol=1e-6)
-
-
-@pytest.mark.parametrize("training", [True, False], ids=["training", "eval"])
-@pytest.mark.parametrize("case", NAMES)
-def test_works_on_the_meta_device(case, training):
-    encoding, data = build(case).train(training), with_features(case)
-    encoding.initialise(data)
-    encoding, data = encoding.to("meta"), data.to("meta")
-    result = encoding(data)
-    assert (result.device.type, result.shape) == ("meta", (12, encoding.dim))
-    loss = result.sum() + encoding.penalty(data)
-    assert (loss.device.type, loss.shape) == ("meta", ())

@@ -48,31 +48,29 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
             ...
         ValueError: `k` must be an integer, got '3'.
     """
-    kinds = {name: str(each.annotation) for name, each in inspect.signature(function).parameters.items()}
-    names = list(kinds)
-    optional = {name for name, kind in kinds.items() if kind.endswith(" | None")}
-    kinds = {name: kind.removesuffix(" | None") for name, kind in kinds.items()}
-    known = {name: _KINDS[kind] for name, kind in kinds.items() if kind in _KINDS}
-    classes = {name: kind for name, kind in kinds.items() if kind in CLASSES}
+    annotations = {name: str(each.annotation) for name, each in inspect.signature(function).parameters.items()}
+    optional = {name for name, kind in annotations.items() if kind.endswith(" | None")}
+    kinds = {name: kind.removesuffix(" | None") for name, kind in annotations.items()}
 
     def check(name: str, value: Any) -> Any:
+        kind = kinds.get(name)
         if value is None and name in optional:
             return None
-        if name in known:
-            rule, convert = known[name]
+        if kind in _KINDS:
+            rule, convert = _KINDS[kind]
             converted = convert(value)
             if converted is None:
                 raise refusal(name, f"be {rule}", show(value))
             return converted
-        if name in classes and not isinstance(value, vars(sys.modules[function.__module__])[classes[name]]):
-            raise refusal(name, f"be a {classes[name]}", type(value).__name__)
+        if kind in CLASSES and not isinstance(value, vars(sys.modules[function.__module__])[kind]):
+            raise refusal(name, f"be a {kind}", type(value).__name__)
         return value
 
     @functools.wraps(function)
     def checking(*args: P.args, **kwargs: P.kwargs) -> T:
-        if len(args) > len(names):
+        if len(args) > len(kinds):
             return function(*args, **kwargs)  # which says better what is wrong
-        given: Any = [check(name, value) for name, value in zip(names, args, strict=False)]
+        given: Any = [check(name, value) for name, value in zip(kinds, args, strict=False)]
         return function(*given, **{name: check(name, value) for name, value in kwargs.items()})
 
     return checking
