@@ -71,34 +71,25 @@ class Graph:
 
         Weights come from ``data.edge_weight``. Parallel edges add their weights (without weights they count once);
         where both directions of an edge are given, the weight is their mean. Changes are recorded in ``changes`` and,
-        unless ``warn=False``, said as a :class:`GraphWarning`.
+        unless ``warn=False``, reported as a :class:`GraphWarning`.
         """
         if isinstance(data, Graph):
             return data
         data = as_data(data)
         num_nodes = check_data(data)
         source, target, weight, exponent = edges_of(data)
-        changes = []
-        drop = source == target
-        if drop.any():
-            changes.append(f"dropped {int(drop.sum())} self-loops")
-        if weight is not None and not weight.all():
-            changes.append(f"dropped {int((weight == 0).sum())} edges of weight 0")
-            drop |= weight == 0
-        if changes:
-            source, target, weight = source[~drop], target[~drop], None if weight is None else weight[~drop]
+        loops = source == target
+        zeros = np.zeros_like(loops) if weight is None else weight == 0
+        dropped = [int(np.count_nonzero(each)) for each in (loops, zeros)]
+        if any(dropped):
+            keep = ~(loops | zeros)
+            source, target, weight = source[keep], target[keep], None if weight is None else weight[keep]
         merge = _merge_dense if num_nodes <= SMALL else _merge_sparse
-        adjacency, duplicates, one_way, unequal = merge(source, target, weight, num_nodes)
-        if duplicates:
-            how = "counted once" if weight is None else "their weights added"
-            changes.append(f"merged {duplicates} duplicate edges ({how})")
-        if one_way:
-            changes.append(f"made {one_way} one-way edges undirected")
-        if unequal:
-            changes.append(f"took the mean weight of {unequal} edges whose two directions differ")
+        adjacency, *merged = merge(source, target, weight, num_nodes)
+        changes = describe_changes(*dropped, *merged, weighted=weight is not None)
         if changes and warn:
             warnings.warn(f"undirected view of the graph: {'; '.join(changes)}.", GraphWarning, stacklevel=3)
-        return cls(adjacency, tuple(changes), data.x if isinstance(data.x, Tensor) else None, exponent)
+        return cls(adjacency, changes, data.x if isinstance(data.x, Tensor) else None, exponent)
 
     def to_data(self) -> Data:
         """The view as a PyG ``Data``, with the features."""
@@ -175,6 +166,19 @@ class Graph:
         return f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, changes={list(self.changes)})"
 
 
+def describe_changes(*counts: int, weighted: bool) -> tuple[str, ...]:
+    """What the undirected view changes, given how many edges are self-loops, have weight 0, are duplicate, one-way, and
+    unequal in their two directions."""
+    sentences = (
+        "dropped {} self-loops",
+        "dropped {} edges of weight 0",
+        f"merged {{}} duplicate edges ({'their weights added' if weighted else 'counted once'})",
+        "made {} one-way edges undirected",
+        "took the mean weight of {} edges whose two directions differ",
+    )
+    return tuple(text.format(count) for text, count in zip(sentences, counts, strict=True) if count)
+
+
 def edges_of(data: Data) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int]:
     """The sources, targets and weights (float64, None without any) of the edges as they are given, and the ``exponent``
     of the weights' unit (see :class:`Graph`)."""
@@ -223,7 +227,7 @@ def _merge_sparse(
         merged.data = (merged.data + turned.data) / 2 if unequal else merged.data.astype(np.float64, copy=False)
         return merged, duplicates, 0, unequal
     back = sp.csr_array((turned.data, turned.indices, turned.indptr), shape=shape)
-    ways = _present(merged) + _present(back)
+    ways = merged.astype(bool).astype(np.int8) + back.astype(bool).astype(np.int8)
     ways.sort_indices()
     one_way = int(np.count_nonzero(ways.data == 1)) // 2
     if weight is None:
@@ -233,11 +237,6 @@ def _merge_sparse(
     adjacency.data /= ways.data
     unequal = abs(merged - back).multiply(ways == 2).count_nonzero() // 2
     return adjacency, duplicates, one_way, unequal
-
-
-def _present(matrix: sp.csr_array) -> sp.csr_array:
-    """1 at each entry."""
-    return sp.csr_array((np.ones(matrix.nnz, dtype=np.int8), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _search(starts: list[int], neighbours: list[int]) -> tuple[np.ndarray, np.ndarray]:

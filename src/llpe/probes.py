@@ -30,19 +30,19 @@ from llpe.storage import require_memory
 GROUP = 256  # rows whose inner products are added up first, eight of them in float32
 
 
-def draw(num_nodes: int, count: int, seed: int, *, first: int = 0) -> np.ndarray:
-    """Standard Gaussian probes number ``first`` … ``first + count − 1`` of a seed, shape (num_nodes, count), float32.
+def draw(num_nodes: int, count: int, seed: int) -> np.ndarray:
+    """The first ``count`` standard Gaussian probes of a seed, shape (num_nodes, count), float32.
 
     Each probe has a stream of its own, so a probe does not depend on how many are drawn or in which blocks.
     """
     if num_nodes <= SMALL:
-        columns = [_small_probe(seed, number, num_nodes) for number in range(first, first + count)]
+        columns = [_small_probe(seed, number, num_nodes) for number in range(count)]
         return np.array(columns, dtype=np.float32).reshape(count, num_nodes).T.copy()
-    return _block(num_nodes, range(first, first + count), seed)
+    return _block(num_nodes, range(count), seed)
 
 
 def probe_block(degree: np.ndarray, first: int, stop: int, *, variance: float, centred: bool, seed: int) -> Tensor:
-    """The same with entries of this variance and, if ``centred``, without the part along the trivial eigenvector √d."""
+    """Probes ``first`` … ``stop − 1`` with entries of this variance; ``centred`` removes the trivial eigenvector √d."""
     trivial = np.sqrt(degree / max(degree.sum(), np.finfo(np.float64).tiny)) if centred else None
     return torch.from_numpy(_block(degree.size, range(first, stop), seed, variance**0.5, trivial))
 

@@ -23,6 +23,7 @@ from llpe.eigensolvers import DENSE_BELOW, Pairs, dense_pairs, end_pairs
 from llpe.graph import SMALL, Graph
 from llpe.inputs import GraphLike
 from llpe.laplacian import KINDS, Kind, centre, dense_laplacian, inverse_sqrt, known_pairs, laplacian, trivial_vector
+from llpe.spmm import ranges
 from llpe.storage import SpectrumError, require_memory
 
 GUARD = 8  # pairs beyond the wanted ones, to see where the last eigenspace ends
@@ -144,10 +145,9 @@ def _compute(graph: Graph, kind: Kind, low: int, high: int, seed: int) -> Result
     return Result(tensors, {"first": low, "trivial": trivial is not None and low > 0, "solver": solver, "cut": cut})
 
 
-def _residuals(matrix: Matrix, values: np.ndarray, vectors: np.ndarray, block: int = 256) -> np.ndarray:
+def _residuals(matrix: Matrix, values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     out = np.empty(values.size)
-    for start in range(0, values.size, block):
-        part = slice(start, start + block)
+    for part in ranges(values.size, 256):
         difference = matrix @ vectors[:, part] - vectors[:, part] * values[part]
         out[part] = np.einsum("ij,ij->j", difference, difference)
     return np.sqrt(out)

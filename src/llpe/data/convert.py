@@ -19,7 +19,7 @@ from llpe.data.npz_stream import PIECE as ROWS
 from llpe.data.npz_stream import members, numbers
 from llpe.extra import require
 from llpe.folder import FILE, FORMAT, NODE_ARRAYS, ArrayWriter, GraphFolder, write_document
-from llpe.graph import UNSCALED
+from llpe.graph import UNSCALED, describe_changes
 from llpe.storage import new_folder
 
 if TYPE_CHECKING:
@@ -130,20 +130,15 @@ def _insert_npz(database: DuckDBPyConnection, path: Path) -> bool:
     count, weighted = shapes[name][0 if by_row else 1], "edge_weight" in shapes
     if weighted and int(np.prod(shapes["edge_weight"])) != count:
         raise refusal("edge_weight", f"have {count} numbers", list(shapes["edge_weight"]), "Give one for each edge.")
-    columns = "source BIGINT, target BIGINT" + ", weight DOUBLE" * weighted
-    database.execute(f"CREATE TABLE edges ({columns})")
-    starts = (0, 0) if by_row else (0, count)
-    streams = [numbers(path, name, start) for start in starts[: 1 if by_row else 2]]
+    database.execute(f"CREATE TABLE edges (source BIGINT, target BIGINT{', weight DOUBLE' * weighted})")
+    streams = [numbers(path, name)] if by_row else [numbers(path, name), numbers(path, name, count)]
     weights = numbers(path, "edge_weight") if weighted else None
     for first in range(0, count, ROWS):
         size = min(ROWS, count - first)
-        if by_row:
-            pairs = streams[0](2 * size).reshape(-1, 2)
-            chunk = {"source": pairs[:, 0].copy(), "target": pairs[:, 1].copy()}
-        else:
-            chunk = {"source": streams[0](size), "target": streams[1](size)}
-        if chunk["source"].dtype.kind not in "iu":
-            raise refusal(name, "be integer node numbers", chunk["source"].dtype, "Number the nodes 0, 1, …")
+        ends = streams[0](2 * size).reshape(-1, 2).T if by_row else [stream(size) for stream in streams]
+        if ends[0].dtype.kind not in "iu":
+            raise refusal(name, "be integer node numbers", ends[0].dtype, "Number the nodes 0, 1, …")
+        chunk = {"source": np.ascontiguousarray(ends[0]), "target": np.ascontiguousarray(ends[1])}
         if weights is not None:
             chunk["weight"] = weights(size).astype(np.float64)
         database.register("chunk", chunk)
@@ -178,7 +173,7 @@ def _count_nodes(database: DuckDBPyConnection, counts: dict[str, int], num_nodes
 
 
 def _merge(database: DuckDBPyConnection, num_nodes: int, weighted: bool) -> tuple[list[str], int]:
-    """Makes the table ``pairs`` of undirected edges; what that changed, in words, and the number of entries."""
+    """Makes the table ``pairs`` of undirected edges; returns what that changed and the number of entries."""
     kind = "INTEGER" if num_nodes < 2**31 else "BIGINT"
     zero = "count_if(weight = 0)" if weighted else "0"
     loops, zeros = _row(database, f"SELECT count_if(source = target), {zero} FROM edges")
@@ -197,15 +192,8 @@ def _merge(database: DuckDBPyConnection, num_nodes: int, weighted: bool) -> tupl
         "SELECT count(*), coalesce(sum(greatest(up - 1, 0) + greatest(down - 1, 0)), 0), "
         f"count_if(up = 0 OR down = 0), {differ} FROM pairs",
     )
-    how = "their weights added" if weighted else "counted once"
-    said = {
-        f"dropped {loops} self-loops": loops,
-        f"dropped {zeros} edges of weight 0": zeros,
-        f"merged {duplicates} duplicate edges ({how})": duplicates,
-        f"made {one_way} one-way edges undirected": one_way,
-        f"took the mean weight of {unequal} edges whose two directions differ": unequal,
-    }
-    return [text for text, number in said.items() if number], 2 * count
+    changes = describe_changes(loops, zeros, duplicates, one_way, unequal, weighted=weighted)
+    return list(changes), 2 * count
 
 
 def _row(database: DuckDBPyConnection, query: str) -> tuple[int, ...]:

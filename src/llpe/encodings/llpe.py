@@ -33,6 +33,7 @@ from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start
 from llpe.graph import Graph
 from llpe.probes import draw
 from llpe.spectrum import Spectrum, directions, end_spectrum, full_spectrum
+from llpe.spmm import ranges
 
 ENTRIES = 2**18  # gains held at once: all probes of a small graph, one by one on a large one
 SMALL = 1e-8  # relative range below which an eigenvector counts as constant
@@ -172,19 +173,17 @@ def spectral_basis(spectrum: Spectrum, terms: Tensor, probes: Tensor, *, centred
     weights[: int(centred and spectrum.trivial)] = 0
     out = torch.empty(n, count, order, dtype=torch.float64 if count == 1 else torch.float32)
     block = max(1, ENTRIES // (pairs * order))
-    for begin in range(0, count, block):
-        part = slice(begin, begin + block)
+    for part in ranges(count, block):
         gains = weights[:, part, None] * terms[:, None]
         out[:, part] = (spectrum.vectors @ gains.flatten(1)).view(n, -1, order)
     return out
 
 
-def minmax_basis(spectrum: Spectrum, terms: Tensor, block: int = 1024) -> Tensor:
+def minmax_basis(spectrum: Spectrum, terms: Tensor) -> Tensor:
     """B = Û·T(λ̃), shape (num_nodes, order), float64; eigenvectors are taken in blocks of columns."""
     out = spectrum.vectors.new_zeros(spectrum.vectors.size(0), terms.size(1))
-    for begin in range(0, terms.size(0), block):
-        part = slice(begin, begin + block)
-        out += minmax(spectrum.vectors[:, part]) @ terms[part]
+    for vectors, rows in zip(spectrum.vectors.split(1024, dim=1), terms.split(1024), strict=True):
+        out += minmax(vectors) @ rows
     return out
 
 
