@@ -64,8 +64,7 @@ def train(
     if dry_run:
         _show_dry_run(graph, config, built, json=json)
         return
-    if features is None:
-        note_scaling(graph, config)
+    note_scaling(graph, config)
     try:
         with opt.open_engine(engine, scheduler, workers) as where:
             fit = train_with_progress(graph, config, runs, encoding=built, **where)
@@ -170,8 +169,9 @@ def note_scaling(graph: NodeDataset, config: Config) -> None:
     """Says what is done to the features before training, if anything."""
     from llpe.data import scaled_features
 
-    if config.training.features != "raw":
-        words = scaled_features(graph.data.x, config.training.features)[1]
+    how = graph.scaling(config.training.features)
+    if how != "raw":
+        words = scaled_features(graph.data.x[:1], how)[1]
         console.note(f"{graph.name}: {words}; training.features=raw leaves them as they are.")
 
 

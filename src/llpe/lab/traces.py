@@ -209,6 +209,7 @@ def versions() -> dict[str, str]:
     return own | {name: version(name) for name in ("torch", "torch_geometric", "numpy", "scipy")}
 
 
+@cache
 def provenance() -> dict[str, Any]:
     """Versions, and the commit of the llpe checkout if it is one."""
     git = ["git", "rev-parse", "HEAD"]
