@@ -49,8 +49,9 @@ docs: $(READY)  ## write the page of encodings, check that the documents' code r
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/test_documents.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-experiments: $(READY)  ## make docs/experiments.md and the README's table again from results/
+experiments: $(READY)  ## make docs/experiments.md, docs/benchmark.md and the README's table again from results/
 	$(BIN)/python -m llpe.paper.experiments results docs/experiments.md README.md
+	$(BIN)/python -m llpe.paper.benchmark_page results docs/benchmark.md
 
 clean:  ## remove the virtual environment, the site and caches
 	rm -rf $(VENV) .venv-lowest site .pytest_cache .mypy_cache .ruff_cache .hypothesis

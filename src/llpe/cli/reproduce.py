@@ -36,7 +36,8 @@ def reproduce(
     Tables:   table-small, table-medium, table-large; table-small-extended (the same with our own search space)
     Figures:  intuition, sbm, preferential-attachment, local-homophily, order, ends, solver-time, solver-memory
     Beyond:   signs (how much the arbitrary signs of eigenvectors matter),
-              presets (the paper's protocol against its authors' published settings)
+              presets (the paper's protocol against its authors' published settings),
+              benchmark-bases, benchmark-encodings, benchmark-where (do encodings help tuned models, and where)
 
     \b
     Budgets:  quick     smaller graphs, fewer splits, hardly any search: minutes

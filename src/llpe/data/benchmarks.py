@@ -67,6 +67,15 @@ def data_root(root: str | Path | None = None) -> Path:
     return Path(root or os.environ.get("LLPE_DATA") or "~/.cache/llpe/data").expanduser()
 
 
+def find_file(name: str, *, root: str | Path | None = None) -> Path:
+    """A file by its path below the data root, or below the mirror."""
+    places = [place / name for place in (data_root(root), _mirror(None)) if place is not None]
+    for path in places:
+        if path.is_file():
+            return path
+    raise DownloadError(f"{name}: must be below the data root or LLPE_DATA_MIRROR, got no {places[0]}. Put it there.")
+
+
 def _mirror(mirror: str | Path | None) -> Path | None:
     chosen = mirror or os.environ.get("LLPE_DATA_MIRROR")
     if not chosen:
@@ -137,7 +146,7 @@ def _pyg_data(benchmark: Benchmark, root: Path) -> Data:
             if benchmark.pyg_class == "Actor":  # which has one graph, and no folder of its own
                 data = pyg_class(str(root / benchmark.folder))[0]
             else:
-                data = pyg_class(str(root), benchmark.pyg_name)[0]
+                data = pyg_class(str((root / benchmark.folder).parent), benchmark.pyg_name)[0]
         finally:
             socket.setdefaulttimeout(timeout)
     data.y = data.y.to(torch.int64).reshape(-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from pathlib import Path
 
 from llpe.checks import checked
 
@@ -38,12 +39,12 @@ class Benchmark:
     @property
     def folder(self) -> str:
         """The folder below the data root; raw files are in its ``raw``."""
-        return self.pyg_name.replace("-", "_")
+        return ("Airports/" if self.pyg_class == "Airports" else "") + self.pyg_name.replace("-", "_")
 
     @property
     def files(self) -> tuple[str, ...]:
         """The raw files."""
-        return (*(file.format(self.folder.lower()) for file in RAW_FILES[self.pyg_class]), *self.more_files)
+        return (*(file.format(Path(self.folder).name.lower()) for file in RAW_FILES[self.pyg_class]), *self.more_files)
 
     @property
     def processed(self) -> str:
@@ -58,6 +59,8 @@ BARE_NODES = "48 nodes have no edge, 15 of them no features either"
 # NOTE[PAPER]: the authors' code makes the unlabelled nodes of Penn94 a third class that is trained on and scored.
 GENDERS = "nodes of unknown gender are unlabelled and not scored; scoring them as a third class is not comparable"
 
+BARE = "features are the numbers of the nodes, one-hot"
+
 GEOM_GCN = ("out1_node_feature_label.txt", "out1_graph_edges.txt")
 RAW_FILES = {  # by PyG class; {} is the folder in lower case
     "WebKB": (*GEOM_GCN, *(f"{{}}_split_0.6_0.2_{i}.npz" for i in range(10))),
@@ -68,6 +71,7 @@ RAW_FILES = {  # by PyG class; {} is the folder in lower case
     "Coauthor": ("ms_academic_{:.3}.npz",),
     "HeterophilousGraphDataset": ("{}.npz",),
     "LINKXDataset": ("data.mat",),
+    "Airports": ("labels-{}-airports.txt", "{}-airports.edgelist"),
 }
 
 
@@ -103,6 +107,8 @@ BENCHMARKS: dict[str, Benchmark] = {
         Benchmark("LINKXDataset", "amherst41", 2235, 2, None, (GENDERS,)),
         Benchmark("LINKXDataset", "johnshopkins55", 5180, 2, None, (GENDERS,)),
         Benchmark("LINKXDataset", "genius", 421961, 2, metric="auroc"),
+        Benchmark("Airports", "usa", 1190, 4, None, (BARE,), alias="airports-usa"),
+        Benchmark("Airports", "europe", 399, 4, None, (BARE,), alias="airports-europe"),
     )
 }
 

@@ -120,7 +120,7 @@ class _Search:
     def __init__(
         self, dataset: NodeDataset, raw: dict[str, Any], settings: SearchConfig, root: Path, how: dict[str, Any]
     ) -> None:
-        raw = raw if settings.preset == "extended" else as_in_the_paper(raw)
+        raw = raw if settings.preset in ("extended", "own") else as_in_the_paper(raw)
         training = {"epochs": EPOCHS, "patience": PATIENCE[settings.preset]} | raw.get("training", {})
         self.raw = raw | {"training": training}
         self.dataset, self.settings, self.how, self.preparing = dataset, settings, how, Lock()

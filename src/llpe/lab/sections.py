@@ -88,7 +88,7 @@ class SearchConfig(_Section):
             often, and each pair of learning rate and optimiser, see :mod:`llpe.lab.stratified`.
         trials: how many different settings to try; a grid without it is tried whole.
         pruner: at each step ``halving`` keeps the best third of a wave, ``median`` the better half, ``none`` all.
-        preset: the space, ``paper``, ``authors`` or ``extended``, see :mod:`llpe.lab.spaces`.
+        preset: the space, ``paper``, ``authors``, ``extended`` or ``own``, see :mod:`llpe.lab.spaces`.
         space: choices that replace those of the preset, or add to them.
         storage: URL of an Optuna storage that is given a copy of the finished trials, to look at them with its tools.
         seed: of the draws.
@@ -97,7 +97,7 @@ class SearchConfig(_Section):
     method: Literal["tpe", "grid", "stratified"] = "tpe"
     trials: int | None = Field(None, ge=1)
     pruner: Literal["halving", "median", "none"] = "halving"
-    preset: Literal["paper", "authors", "extended"] = "paper"
+    preset: Literal["paper", "authors", "extended", "own"] = "paper"
     space: dict[str, list[Any]] = {}
     storage: str | None = None
     seed: int = Field(0, ge=0)

@@ -6,6 +6,7 @@ their choices are lists: ``"l1,l2": [[0.01, 0.01], [0, 0]]``. An encoding's clas
 * ``paper``: the paper's grid, everything else as in its protocol
 * ``authors``: the grid of the authors' published code
 * ``extended``: the paper's grid of rates, optimisers and sizes, with weight decay, dropped words and our defaults
+* ``own``: nothing but the choices that a search is given, and our defaults
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ TRAINING: dict[str, Space] = {
     "authors": {"lr": RATES, "dropout": [0.0, 0.2]},
 }
 TRAINING["extended"] = TRAINING["paper"] | {"weight_decay": [0.0, 5e-4, 5e-3], "input_dropout": [0.0, 0.5]}
-PATIENCE = {"paper": 200, "authors": 50, "extended": 200}
+TRAINING["own"] = {}
+PATIENCE = {"paper": 200, "authors": 50, "extended": 200, "own": 200}
 PRESETS = tuple(PATIENCE)
 PROTOCOL: dict[str, dict[str, Any]] = {  # what the paper does not search, where our defaults are others
     "model": {"hidden": 128, "layers": 2, "dropout": 0.0, "input_dropout": 0.0},
@@ -66,7 +68,7 @@ def space_of(preset: str, encoding: str) -> Space:
         f"model.{key}" if key in ("hidden", "layers") and key in named.options else key: choices
         for key, choices in TRAINING[preset].items()
     }
-    return training | named.space(preset)
+    return training | ({} if preset == "own" else named.space(preset))
 
 
 def replaced(space: Space, own: Space) -> Space:

@@ -52,6 +52,9 @@ STUDIES = (
     "intuition",
     "signs",
     "presets",
+    "benchmark-bases",
+    "benchmark-encodings",
+    "benchmark-where",
 )
 PIECES = 9  # of one item at least, roughly: a wave of a search, or the splits of a run
 Settings = dict[str, Any]

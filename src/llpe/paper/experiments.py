@@ -47,7 +47,8 @@ def experiments_page(results: str | Path, *, to: str | Path) -> str:
     """The page as Markdown, with links to the figures relative to the folder of ``to``."""
     folder = Path(results)
     parts = [PREFACE]
-    found = [name for name in STUDIES if (folder / f"{name}.csv").is_file()]
+    mine = [name for name in STUDIES if not name.startswith("benchmark-")]  # which have a page of their own
+    found = [name for name in mine if (folder / f"{name}.csv").is_file()]
     if any(name.startswith("table-") for name in found) and (folder / "protocol.md").is_file():
         parts.append((folder / "protocol.md").read_text(encoding="utf-8").strip())
     for name in found:

@@ -1,0 +1,161 @@
+"""The page of the benchmark, made from ``results/benchmark-*.csv``: its sentences say what the numbers show, no more.
+
+python -m llpe.paper.benchmark_page results docs/benchmark.md
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from llpe.paper.base import settings_of
+from llpe.paper.benchmark import BLOCK, CELL, cells
+from llpe.paper.results import number, read_table
+from llpe.report.statistics import LEVEL
+from llpe.report.tables import MISSING, Table
+from llpe.storage import replacing
+
+PREFACE = """# Do encodings help tuned models?
+
+This page is made from `results/benchmark-*.csv` by `make experiments`, and so are its sentences. A block is a graph, a
+condition and a model. Blocks that are not computed, or not whole, are named, and nothing is concluded from them.
+
+**Protocol.** Bases follow published recipes (the config file has them, and the known differences) and keep them when an
+encoding is added. An encoding has four settings of its own, chosen on validation nodes; a test proves that labels of
+test nodes change no choice. `input`: beside the features; `layers`: added before every layer.
+Difference: mean over the same splits or seeds, in points. p: Wilcoxon's signed-rank test, two-sided, with Holm's
+correction for all comparisons of the block. With three splits or seeds it is never below 0.25, so such blocks cannot
+show a difference; splits of one graph overlap, so with ten of them p is somewhat too small. Seconds: training of one
+split."""
+
+
+def benchmark_page(results: str | Path) -> str:
+    """The page as Markdown."""
+    parts = [PREFACE]
+    for name, section in (("bases", _bases), ("encodings", _encodings), ("where", _where)):
+        study = f"benchmark-{name}"
+        path = Path(results) / f"{study}.csv"
+        parts += [f"## {settings_of(study)['title']}", f"`llpe reproduce {study} --budget standard`"]
+        found = read_table(path) if path.is_file() else pd.DataFrame(columns=[*CELL, "mean"])
+        parts += [*(section(found) if len(found) else []), *_missing(study, found)]
+    return "\n\n".join(parts) + "\n"
+
+
+def whole_blocks(study: str, found: pd.DataFrame) -> dict[tuple[str, ...], bool]:
+    """Every block of a study, and whether all of its cells are computed."""
+    there: set[tuple[str, ...]] = set(map(tuple, found[CELL].to_numpy()))
+    out: dict[tuple[str, ...], bool] = {}
+    for _, cell in cells(settings_of(study)):
+        out[cell[:3]] = out.get(cell[:3], True) and cell in there
+    return out
+
+
+def _missing(study: str, found: pd.DataFrame) -> Iterator[str]:
+    left = [", ".join(block) for block, whole in whole_blocks(study, found).items() if not whole]
+    if left:
+        yield f"**Not computed, or not whole:** {'; '.join(left)}."
+
+
+def _bases(found: pd.DataFrame) -> Iterator[str]:
+    rows = [
+        [
+            f"{row.dataset}, {row.model}",
+            number(row.mean, row.std),
+            number(row.published_mean, row.published_std),
+            f"{row.mean - row.published_mean:+.2f}",
+            "yes" if row.within else "**no**",
+            str(row.splits),
+            f"{row.seconds:.0f}",
+        ]
+        for row in found.itertuples()
+    ]
+    header = ["base", "ours", "published", "difference", "within one deviation", "splits or seeds", "seconds"]
+    yield Table("Test score in %, mean ± standard deviation", header, rows).markdown()
+    reached = int(found["within"].sum())
+    yield f"{reached} of the {len(found)} bases that are computed are within one published standard deviation."
+
+
+def _encodings(found: pd.DataFrame) -> Iterator[str]:
+    whole = whole_blocks("benchmark-encodings", found)
+    for block, part in found.groupby(BLOCK, sort=False):
+        rows = [
+            [
+                row.encoding,
+                row.where if row.encoding != "none" else "",
+                number(row.mean, row.std),
+                *_gain(row.difference, row.p_holm),
+                f"{row.seconds:.0f}",
+                str(row.trials),
+            ]
+            for row in part.itertuples()
+        ]
+        splits = part["splits"].max()
+        header = ["encoding", "where", "test score in %", "difference to none", "p", "seconds", "settings"]
+        yield Table(f"{block[0]}, {block[2]}: {splits} splits or seeds", header, rows).markdown()
+        if whole.get(block):
+            yield verdict(part)
+    yield from _default(found[[whole.get(tuple(block), False) for block in found[BLOCK].to_numpy()]])
+
+
+def _where(found: pd.DataFrame) -> Iterator[str]:
+    whole = whole_blocks("benchmark-where", found)
+    for (dataset, model), part in found.groupby(["dataset", "model"], sort=False):
+        texts = {
+            (row.encoding, row.condition): number(row.mean, row.std)
+            if row.encoding == "none"
+            else "{} (p {})".format(*_gain(row.difference, row.p_holm))
+            for row in part.itertuples()
+        }
+        conditions = part["condition"].unique()
+        rows = [[name, *(texts.get((name, at), MISSING) for at in conditions)] for name in part["encoding"].unique()]
+        title = f"{dataset}, {model}: test score of none in %, and differences to it"
+        yield Table(title, ["encoding", *conditions], rows).markdown()
+        for condition, own in part.groupby("condition", sort=False):
+            if whole.get((dataset, condition, model)):
+                yield verdict(own)
+
+
+def verdict(part: pd.DataFrame) -> str:
+    """What a whole block shows, in one sentence."""
+    dataset, condition, model = part[BLOCK].iloc[0]
+    place = f"{dataset}, {model}" + ("" if condition == "all" else f", {condition}")
+    tested = part[part["p_holm"].notna()].sort_values("difference", ascending=False)
+    words = []
+    for sign, verb in ((1, "raise"), (-1, "lower")):
+        sure = tested[(tested["p_holm"] < LEVEL) & (sign * tested["difference"] > 0)]
+        listed = ", ".join(f"{row.encoding} at {row.where} ({row.difference:+.2f})" for row in sure.itertuples())
+        words.append(f"{verb} the score: {listed}" if listed else f"no encoding is shown to {verb} the score")
+    return f"**{place}**: {'; '.join(words)}."
+
+
+def _default(found: pd.DataFrame) -> Iterator[str]:
+    """The encoding with the highest mean difference over all whole blocks, if there are several of them."""
+    blocks = found[BLOCK].drop_duplicates()
+    if len(blocks) < 2:
+        yield "Which encoding to take by default is not said before two blocks are whole."
+        return
+    means = found.dropna(subset="difference").groupby(["encoding", "where"])["difference"].mean().sort_values()
+    (encoding, where), gain = means.index[-1], means.iloc[-1]
+    chosen = f"{encoding} at {where}" if gain > 0 else "none"
+    yield f"Highest mean over the {len(blocks)} whole blocks: {chosen} ({max(gain, 0.0):+.2f} points over none)."
+
+
+def _gain(difference: float, p: float) -> tuple[str, str]:
+    if pd.isna(difference):
+        return MISSING, MISSING
+    text, shown = f"{difference:+.2f}", f"{p:.3f}"
+    return (f"**{text}**", f"**{shown}**") if p < LEVEL else (text, shown)
+
+
+def main() -> None:
+    results, page = map(Path, sys.argv[1:3])
+    text = benchmark_page(results)
+    with replacing(page) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

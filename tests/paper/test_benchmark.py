@@ -1,0 +1,150 @@
+"""The benchmark of encodings on tuned models: that it resumes, what its numbers mean, and that it sees no test node."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+import torch
+
+from llpe.data import load_graph
+from llpe.lab import resolve
+from llpe.lab.config import assign
+from llpe.lab.spaces import assignments
+from llpe.paper import Context, benchmark, run_study, settings_of
+from llpe.paper.benchmark import compute, make_splits, summarise
+from llpe.paper.benchmark_page import benchmark_page, verdict
+from llpe.sealed import write_arrays
+
+ROOT = Path(__file__).parents[2]
+BASE = {
+    "dataset": "sbm:n=120,homophily=0.8",
+    "published": [50.0, 60.0],
+    "splits": {"count": 3},
+    "model": {"name": "gcn", "hidden": 8, "layers": 2, "dropout": 0.2, "input_dropout": 0.0},
+    "training": {"features": "raw", "lr": 0.02, "epochs": 12},
+}
+SMALL = settings_of("benchmark-encodings") | {
+    "bases": [BASE],
+    "encodings": {
+        "none": {"name": "none"},
+        "rwse": {"name": "rwse", "dim": 4, "choices": {"steps": [2, 4, 8]}},
+    },
+}
+
+
+@pytest.fixture
+def context(tmp_path):
+    said = []
+    context = Context("standard", tmp_path / "runs", tmp_path / "out", workers=1, data_root=tmp_path, say=said.append)
+    return context, said
+
+
+def test_a_study_writes_every_cell_and_does_not_compute_it_again(context, monkeypatch):
+    context, said = context
+    settings = SMALL | {"conditions": {"all": {"groups": True}, "5 labels": {"labels": 5}}}
+    files = run_study("benchmark-encodings", context, settings)
+    assert [file.name for file in files] == ["benchmark-encodings.csv", "benchmark-encodings-splits.csv"]
+    results, rows = map(pd.read_csv, files)
+    whole = results[results.condition == "all"].set_index(["encoding", "where"])
+    assert list(whole.index) == [("none", "input"), ("rwse", "input"), ("rwse", "layers")]
+    assert list(whole.trials) == [1, 3, 3]
+    assert whole.within.iloc[0]
+    assert whole.within.iloc[1:].isna().all()
+    assert set(rows.condition) > {"all", "5 labels", "homophily .6 – .8", "degree, middle third"}
+    before = [file.read_bytes() for file in files]
+    monkeypatch.setattr(benchmark, "compute", lambda *args: pytest.fail("computed again"))
+    assert [file.read_bytes() for file in run_study("benchmark-encodings", context, settings)] == before
+    assert "cells of this command, which are not computed again" in said[-1]
+
+
+def test_groups_are_the_test_nodes_and_their_mean_is_the_score(context):
+    dataset, cell = load_graph(BASE["dataset"]), (BASE["dataset"], "all", "gcn", "none", "input")
+    rows = pd.DataFrame(compute(dataset, BASE, cell, SMALL | {"conditions": {"all": {"groups": True}}}, context[0]))
+    scores = rows[rows.condition == "all"].set_index("split").test
+    degrees = rows[rows.condition.str.startswith("degree")]
+    for split, part in degrees.groupby("split"):
+        assert part.test.min() - 1e-6 <= scores[split] <= part.test.max() + 1e-6
+
+
+def test_nothing_is_chosen_on_test_nodes(context):
+    """Wrong labels of all test nodes change neither the setting, nor the epoch, nor a validation score."""
+    context = context[0]
+    dataset = load_graph(BASE["dataset"])
+    (first, *_) = make_splits(dataset, BASE, {}, context)
+    parts = {"train": first.train, "valid": first.val, "test": first.test}
+    write_arrays(context.data_root / "split.npz", {name: ids.numpy() for name, ids in parts.items()})
+    base = BASE | {"splits": {"file": "split.npz", "count": 3}}  # one split and three seeds
+    data = dataset.data.clone()
+    data.y[first.test] = 1 - data.y[first.test]
+    cell = (BASE["dataset"], "all", "gcn", "rwse", "layers")
+    seen = [pd.DataFrame(compute(each, base, cell, SMALL, context)) for each in (dataset, replace(dataset, data=data))]
+    for column in ("choice", "epoch", "val", "trials"):
+        assert list(seen[0][column]) == list(seen[1][column])
+    np.testing.assert_allclose(seen[0].test, 100 - seen[1].test)
+
+
+def test_few_labels_are_drawn_from_the_training_nodes_and_the_rest_stays(context):
+    dataset = load_graph(BASE["dataset"])
+    whole, few = (make_splits(dataset, BASE, condition, context[0]) for condition in ({}, {"labels": 5}))
+    for one, other in zip(whole, few, strict=True):
+        assert torch.isin(other.train, one.train).all()
+        assert dataset.data.y[other.train].bincount().tolist() == [5, 5]
+        assert torch.equal(one.val, other.val)
+        assert torch.equal(one.test, other.test)
+
+
+def test_differences_are_paired_and_corrected_for_their_number():
+    rng = np.random.default_rng(0)
+    none, gains = rng.normal(80, 5, 10), {"rwse": rng.normal(1, 0.5, 10), "fastrp": rng.normal(0, 1, 10)}
+    scores = {"none": none} | {name: none + gain for name, gain in gains.items()}
+    shared = {"dataset": BASE["dataset"], "condition": "all", "model": "gcn", "where": "input", "metric": "accuracy"}
+    rows = [
+        shared | {"encoding": name, "split": split, "test": test, "seconds": 1.0, "trials": 4}
+        for name, tests in scores.items()
+        for split, test in enumerate(tests)
+    ]
+    found = summarise(pd.DataFrame(rows), SMALL).set_index("encoding")
+    p = {name: scipy.stats.wilcoxon(gain).pvalue for name, gain in gains.items()}
+    assert list(found.p[1:]) == pytest.approx([p["rwse"], p["fastrp"]], abs=1e-5)
+    assert found.p_holm["rwse"] == pytest.approx(2 * p["rwse"], abs=1e-4)
+    assert found.difference["rwse"] == pytest.approx(gains["rwse"].mean(), abs=0.01)
+    sentence = verdict(found.reset_index())
+    assert (
+        f"raise the score: rwse at input (+{found.difference['rwse']:.2f}); no encoding is shown to lower" in sentence
+    )
+
+
+def test_missing_files_are_said_and_a_study_without_any_is_refused(context):
+    context, said = context
+    settings = SMALL | {"bases": [BASE | {"dataset": "chameleon-filtered", "file": "yandex/none.npz"}]}
+    with pytest.raises(ValueError, match="benchmark-encodings must have a graph"):
+        run_study("benchmark-encodings", context, settings)
+    assert "chameleon-filtered is left out: yandex/none.npz: must be below the data root" in said[-1]
+
+
+@pytest.mark.parametrize("name", ["benchmark-bases", "benchmark-encodings", "benchmark-where"])
+def test_every_encoding_has_the_same_number_of_choices_and_valid_configs(name):
+    settings = settings_of(name)
+    shared = {"dataset": "texas", **{key: settings["bases"][0][key] for key in ("model", "training")}}
+    for base in settings["bases"]:
+        resolve(shared | {"encoding": {"name": "none"}, "model": base["model"], "training": base["training"]})
+    for encoding, given in settings["encodings"].items():
+        choices, large = given.get("choices", {}), given.get("large", {})
+        assert encoding == "none" or [len(values) for values in choices.values()] == [4]
+        options = {key: value for key, value in given.items() if key not in ("choices", "large")}
+        for changes in ({}, large) if large else ({},):
+            for key, values in choices.items():
+                for value in values:
+                    resolve(assign(shared | {"encoding": options | changes}, assignments({key: value})))
+
+
+def test_the_page_is_that_of_the_results_and_says_what_is_missing(tmp_path):
+    page = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
+    assert page == benchmark_page(ROOT / "results"), "run `make experiments`"
+    empty = benchmark_page(tmp_path)
+    for name in ("chameleon-filtered, all, gcn", "computers, all, GAT", "photo, 5 labels, sage"):
+        assert name in empty.rpartition("**Not computed, or not whole:**")[0] + empty
+    assert "of the" not in empty.partition("## Strong")[2]
