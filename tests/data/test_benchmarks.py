@@ -112,9 +112,9 @@ def test_a_failed_download_names_the_files_of_pyg_and_their_folder_and_leaves_no
     monkeypatch.setattr(getattr(datasets, row.pyg_class), "download", stop)
     with pytest.raises(DownloadError, match="OSError: stopped") as caught:
         load_benchmark(name, root=root)
-    *raw, processed = (Path(path).relative_to(root).parts[1:] for path in found)
-    assert raw == [(row.folder, "raw", file) for file in row.files]
-    assert processed == (row.folder, "processed", row.processed)
+    *raw, processed = ("/".join(Path(path).relative_to(root).parts[1:]) for path in found)
+    assert raw == [f"{row.folder}/raw/{file}" for file in row.files]
+    assert processed == f"{row.folder}/processed/{row.processed}"
     assert f"Put {', '.join(row.files)} into {root / row.folder / 'raw'}" in str(caught.value)
     assert list(root.iterdir()) == []
     assert socket.getdefaulttimeout() == timeout

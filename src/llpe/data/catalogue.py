@@ -71,7 +71,7 @@ RAW_FILES = {  # by PyG class; {} is the folder in lower case
     "Coauthor": ("ms_academic_{:.3}.npz",),
     "HeterophilousGraphDataset": ("{}.npz",),
     "LINKXDataset": ("data.mat",),
-    "Airports": ("labels-{}-airports.txt", "{}-airports.edgelist"),
+    "Airports": ("{}-airports.edgelist", "labels-{}-airports.txt"),
 }
 
 
