@@ -97,10 +97,9 @@ def random_splits(
     labelled = _labelled(y)
     alone = (torch.bincount(y[labelled]) == 1).nonzero().flatten().tolist()
     if alone and not allow_missing_classes:
-        raise ValueError(
-            f"`y` must have at least 2 labelled nodes in each class, got a single one in {_classes(alone)}. "
-            "Label more nodes, mark these as unlabelled (−1), or pass allow_missing_classes=True."
-        )
+        instead = "Label more nodes, mark these as unlabelled (−1), or pass allow_missing_classes=True."
+        rule, got = "have at least 2 labelled nodes in each class", f"a single one in {_classes(alone)}"
+        raise refusal("y", rule, got, instead)
     num_train, num_val = int(train * labelled.numel()), int(val * labelled.numel())
     splits = []
     for i in range(count):
@@ -173,7 +172,7 @@ def make_splits(dataset: NodeDataset, kind: str | Path = "random", *, count: int
     if kind == "official":
         return official_splits(dataset)[:count]
     if not str(kind).endswith(".npz"):
-        raise ValueError(f"`kind` must be random, official or the path of an .npz file, got {str(kind)!r}.")
+        raise refusal("kind", "be random, official or the path of an .npz file", repr(str(kind)))
     return file_splits(kind, y, allow_missing_classes=lenient)[:count]
 
 
@@ -181,7 +180,7 @@ def _labelled(y: Tensor) -> Tensor:
     check_labels("splits", y, y.numel())
     labelled = (y >= 0).nonzero().flatten()
     if not labelled.numel():
-        raise ValueError("`y` must have labelled nodes, got none: there is nothing to train on. Label some nodes.")
+        raise refusal("y", "have labelled nodes", "none: there is nothing to train on", "Label some nodes.")
     return labelled
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from llpe.checks import check_count, check_number, check_seed, checked
+from llpe.checks import check_count, check_number, check_seed, checked, refusal
 from llpe.storage import require_memory
 
 
@@ -64,10 +64,9 @@ def sbm(
     _check_homophily(homophily)
     inside, outside = homophily * degree / (n / blocks - 1), (1 - homophily) * degree / (n - n / blocks)
     if not (0 <= inside <= 1 and 0 <= outside <= 1):
-        raise ValueError(
-            f"`degree` must not be negative nor exceed the number of possible neighbours, got {degree!r} "
-            f"for n={n}, blocks={blocks}, homophily={homophily:g}. Lower it, or raise `n`."
-        )
+        got = f"{degree!r} for n={n}, blocks={blocks}, homophily={homophily:g}"
+        rule = "not be negative nor exceed the number of possible neighbours"
+        raise refusal("degree", rule, got, "Lower it, or raise `n`.")
     rng = np.random.default_rng(seed)
     starts = np.arange(blocks + 1) * n // blocks
     pairs = np.concatenate([_inner_pairs(rng, starts, inside), _cross_pairs(rng, starts, outside)], axis=1)
@@ -158,7 +157,7 @@ def parse_spec(spec: str) -> partial[Data]:
 
 def _check_homophily(homophily: float) -> None:
     if not 0 <= homophily <= 1:
-        raise ValueError(f"`homophily` must be a share between 0 and 1, got {homophily!r}.")
+        raise refusal("homophily", "be a share between 0 and 1", homophily)
 
 
 def _draw_pairs(rng: np.random.Generator, counts: np.ndarray, probability: float) -> tuple[np.ndarray, np.ndarray]:
