@@ -27,8 +27,6 @@ KINDS: tuple[str, ...] = get_args(Kind)
 
 def inverse_sqrt(degree: np.ndarray) -> np.ndarray:
     """d^(−1/2), and 0 where d = 0."""
-    if degree.all():
-        return degree**-0.5
     return np.where(degree > 0, degree, np.inf) ** -0.5
 
 

@@ -6,7 +6,7 @@ import torch
 from llpe.models import make_backbone, take_rows
 from llpe.models.dropout import dropout
 from llpe.models.features import FeatureLinear
-from llpe.models.fixed_matrix import FixedMatrix, _transposed
+from llpe.models.fixed_matrix import FixedMatrix
 from llpe.spmm import csr_tensor, quiet
 
 
@@ -62,8 +62,7 @@ def test_a_fixed_matrix_holds_itself_and_its_transpose_by_rows(x):
     start, columns, order = matrix.transposition
     with quiet():
         assert torch.equal(torch.sparse_csr_tensor(start, columns, matrix.values[order]).to_dense(), x.T)
-    for ours, others in zip(matrix.transposition, _transposed(matrix.start, matrix.columns, 30), strict=True):
-        assert torch.equal(ours, others)  # as other devices find it
+    assert (start.dtype, columns.dtype) == (torch.int32, torch.int32)
     assert repr(matrix) == f"FixedMatrix(shape=[20, 30], entries={int((x > 0).sum())})"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ class MappedDataset(NodeDataset):
         features: the folder that ``llpe encode`` has written of it.
     """
 
-    folder: GraphFolder | None = None
-    features: Path | None = None
+    folder: GraphFolder = field(kw_only=True)
+    features: Path = field(kw_only=True)
 
     def check_graph(self) -> None:
         """The folder was checked when it was converted."""
@@ -41,12 +41,10 @@ class MappedDataset(NodeDataset):
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the checksums of all arrays."""
-        assert self.folder is not None
         return hashlib.sha256(json.dumps(self.folder.arrays, sort_keys=True).encode()).hexdigest()
 
     @property
     def graph_fingerprint(self) -> str:
-        assert self.folder is not None
         return self.folder.fingerprint
 
     def scaling(self, how: str) -> str:

@@ -45,8 +45,11 @@ class FixedMatrix:
     @cached_property
     def transposition(self) -> tuple[Tensor, Tensor, Tensor]:
         """Of the transpose by rows ``start`` and ``columns``, and where its values are among those of the matrix."""
-        transpose = _transposed_on_cpu if self.start.device.type == "cpu" else _transposed
-        return transpose(self.start, self.columns, self.shape[1])
+        columns, (height, width) = self.columns, self.shape
+        ordered, order = columns.sort(stable=True)
+        bounds, numbers = (torch.arange(n, device=columns.device, dtype=columns.dtype) for n in (width + 1, height))
+        rows = numbers.repeat_interleave(self.start.diff(), output_size=columns.numel())
+        return torch.searchsorted(ordered, bounds).to(columns.dtype), rows[order], order
 
     @cached_property
     def transposed_values(self) -> Tensor:
@@ -94,21 +97,6 @@ class _Product(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         out = _Product.apply(grad, ctx.matrix, ctx.values, not ctx.transpose)
         return out.to(ctx.dtype), None, None, None
-
-
-def _transposed_on_cpu(start: Tensor, columns: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    with quiet(), torch.no_grad():
-        csc = csr_tensor(start, columns, torch.arange(columns.numel()), (start.numel() - 1, width)).to_sparse_csc()
-        return csc.ccol_indices(), csc.row_indices(), csc.values()
-
-
-def _transposed(start: Tensor, columns: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The same by sorting, which every device can."""
-    ordered, order = columns.sort(stable=True)
-    bounds = torch.arange(width + 1, device=columns.device, dtype=columns.dtype)
-    numbers = torch.arange(start.numel() - 1, device=columns.device, dtype=columns.dtype)
-    rows = numbers.repeat_interleave(start.diff(), output_size=columns.numel())
-    return torch.searchsorted(ordered, bounds).to(columns.dtype), rows[order], order
 
 
 def take_rows(matrix: Tensor, rows: Tensor) -> Tensor:
