@@ -33,7 +33,7 @@ Scored = tuple[Tensor, Tensor]  # logits of some rows, and their classes
 
 @dataclass(frozen=True)
 class View:
-    """Rows of a graph and their classes: the model is given ``inputs``, and ``rows`` of its logits are theirs."""
+    """Rows of a graph and their classes; their logits are ``rows`` of what the model gives for ``inputs``."""
 
     inputs: Inputs
     rows: Tensor | slice
@@ -106,7 +106,7 @@ class MiniBatches:
 def make_batches(
     model: Classifier, data: Data, inputs: Inputs | None, split: Split, size: int | None, device: torch.device = CPU
 ) -> FullBatch | MiniBatches:
-    """The batches of a split: ``size`` rows each, or as many as are best for the model.
+    """The batches of a split: ``size`` rows each, or as many as suit the model.
 
     Args:
         inputs: what the model needs of ``data``; None for a model that sees single rows.
@@ -154,9 +154,9 @@ def full_batch(
 
 @torch.no_grad()
 def same_in_training(model: Classifier, forward: Callable[[], Tensor]) -> bool:
-    """Whether a forward pass in training draws nothing at random and gives the same as in evaluation.
+    """Whether a forward pass is not random in training, and gives the same as in evaluation.
 
-    Only the CPU is asked: from another device the answer would have to be fetched.
+    False on other devices than the CPU: the answer would have to be fetched from there.
     """
     if model.head.weight.device.type != "cpu":
         return False
@@ -196,7 +196,7 @@ def whole_parts(data: Data, device: torch.device) -> Data:
 
 
 def all_logits(model: Classifier, data: Data, inputs: Inputs | None = None) -> Tensor:
-    """The logits of every node, in mini-batches where the model sees single rows and they are many."""
+    """The logits of every node, in mini-batches if there are many and the model sees single rows."""
     count, device = int(data.num_nodes or 0), model.head.weight.device
     if not model.backbone.row_wise or count <= MANY_ROWS:
         return model((inputs or model.inputs(data)).to(device))

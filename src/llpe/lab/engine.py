@@ -135,13 +135,13 @@ class Dask:
         shared: Any = None,
         on_progress: Callable[[Any], None] | None = None,
     ) -> Iterator[Result]:
-        """Yields ``piece(shared, *item, tell)`` of every item as they come.
+        """Yields ``piece(shared, *item, tell)`` for every item as they complete.
 
         Args:
             piece: a function of a module that workers can import.
             items: the arguments of each piece.
             shared: what all pieces need, sent once.
-            on_progress: told what pieces tell, a few times a second.
+            on_progress: called with what pieces tell, a few times a second.
         """
         self._check_alive()
         queue: SimpleQueue[Any] = SimpleQueue()
@@ -172,7 +172,7 @@ class Dask:
                 del self.heard[key]
 
     def _check_alive(self) -> None:
-        """Waits neither for a scheduler that is gone nor long for workers."""
+        """Raises if the scheduler is gone, or if there has been no worker for a while."""
         now = time.monotonic()
         if self.stopped:
             raise CancelledError
@@ -207,7 +207,7 @@ class Dask:
 def each(
     engine: Dask | None, function: Callable[[Item], Result], items: Sequence[Item], *, pieces: int
 ) -> Iterator[tuple[Item, Result]]:
-    """Each item with what ``function`` makes of it: in order here; with an engine as they come, each in a thread.
+    """Each item and its result: in order without an engine; with one as they complete, each in a thread.
 
     After an error no further item starts, and those that did end first. An interrupt stops all at once.
 
@@ -248,7 +248,7 @@ def _check_same(address: str, driver: dict[str, str], worker: dict[str, str], th
 
 
 def _work(piece: Callable[..., Any], driver: dict[str, str], topic: str, shared: Any, item: tuple[Any, ...]) -> Any:
-    """Computes a piece; called in a worker, perhaps one that came after the others had been checked."""
+    """Computes a piece; called in a worker, which may have joined after the others were checked."""
     from distributed import get_worker
 
     worker = get_worker()

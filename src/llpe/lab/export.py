@@ -69,7 +69,7 @@ def export_encoding(
 
 
 def untrained(name: str, options: Mapping[str, Any]) -> Encoding:
-    """An encoding by name, with ``DIM`` columns where the options do not say."""
+    """An encoding by name, with ``DIM`` columns unless the options say otherwise."""
     try:
         return make_encoding(name, **{"dim": DIM, **options})
     except TypeError as error:

@@ -31,7 +31,7 @@ from llpe.runs import RunFolder
 
 @dataclass(repr=False)
 class Fit:
-    """What :func:`fit` found; printed, it is a line.
+    """The result of :func:`fit`; printed as one line.
 
     Attributes:
         outcomes: one per split, failed ones included.

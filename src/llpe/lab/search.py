@@ -1,4 +1,4 @@
-"""Choosing settings by the validation score: a grid, or a budgeted search that gives up early on what does badly.
+"""Choosing settings by the validation score: a grid, or a budgeted search that stops bad settings early.
 
 A trial is a run folder. Trials come in waves of nine; ``stratified`` ones, which are fixed before the first is
 trained, in one. Each is evaluated on its first split (on a small graph: on as many as hold enough validation nodes)
@@ -94,7 +94,7 @@ def search(
     on_trial: OnTrial | None = None,
     on_progress: Tell | None = None,
 ) -> Found:
-    """Searches the best settings for ``raw``, whose own settings are the first trial.
+    """Searches for the best settings of ``raw``, whose own settings are the first trial.
 
     Args:
         raw: a config without ``[search]``.
@@ -284,5 +284,5 @@ def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
 
 
 def _rising(outcome: Outcome, pause: int) -> bool:
-    """Whether a split that was paused after ``pause`` epochs was improving until then, or has gone on already."""
+    """Whether a split that was paused after ``pause`` epochs was improving until then, or has been trained further."""
     return outcome.status == "paused" and (outcome.epochs > pause or outcome.best_epoch > RISING * pause)

@@ -145,7 +145,7 @@ SECTIONS: dict[str, type[_Section]] = {
 
 
 def dump_toml(config: Config) -> str:
-    """The config as TOML; values that are None are left out, as TOML has no word for them."""
+    """The config as TOML; values that are None are left out, as TOML has no null."""
     return tomli_w.dumps(config.model_dump(exclude_none=True))
 
 

@@ -41,7 +41,7 @@ PROTOCOL: dict[str, dict[str, Any]] = {  # what the paper does not search, where
 
 
 def as_in_the_paper(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """A config with the paper's protocol in place of our defaults; what it says itself stays.
+    """A config with the paper's protocol in place of our defaults; what it sets itself stays.
 
     Example:
         >>> as_in_the_paper({"dataset": "cora", "training": {"weight_decay": 0.01}})["training"]
@@ -86,7 +86,7 @@ def replaced(space: Space, own: Space) -> Space:
 
 
 def encode(value: Any) -> Any:
-    """A choice as something that a data base of trials can hold."""
+    """A choice in a form that a database of trials can hold."""
     return json.dumps(value) if isinstance(value, list) else value
 
 

@@ -80,7 +80,7 @@ def label_moments(graph: Graph, y: Tensor, count: int) -> np.ndarray:
 
 
 def trace_predictions(data: Data, test: Tensor, logits: Tensor) -> dict[str, np.ndarray]:
-    """Of each test node the share of its neighbours that have its class (NaN without any), and whether it is right."""
+    """For each test node the share of its neighbours with its class (NaN without any), and whether it is right."""
     if data.edge_index is None:  # mapped, and its edges are not read
         homophily = torch.full((len(test),), torch.nan)
     else:
@@ -137,7 +137,7 @@ def write_config(folder: RunFolder) -> None:
 
 
 def write_spectrum(folder: RunFolder, dataset: NodeDataset) -> None:
-    """The spectral density of the graph and of its labels, for plots of the filters over them; not if it is mapped."""
+    """The spectral densities of the graph and of its labels, for plots of filters over them; not for a mapped graph."""
     file = folder.path / "spectrum.npz"
     if isinstance(dataset, MappedDataset) or (file.exists() and intact(file)):
         return
@@ -204,7 +204,7 @@ def load_encoding(run: str | Path, split: int | None = None) -> Encoding:
 
 @cache
 def versions() -> dict[str, str]:
-    """Of llpe, Python and the packages that numbers depend on."""
+    """Versions of llpe, Python and the packages that numbers depend on."""
     own = {"llpe": llpe.__version__, "python": platform.python_version()}
     return own | {name: version(name) for name in ("torch", "torch_geometric", "numpy", "scipy")}
 

@@ -69,7 +69,7 @@ class Outcome:
     traces: Traces = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For another process: arrays, as torch would pass tensors through files of a process that may end."""
+        """With arrays for another process: torch would pass tensors through files of a process that may end."""
         state = None if self.state is None else {name: tensor.numpy() for name, tensor in self.state.items()}
         return self.__dict__ | {"state": state}
 

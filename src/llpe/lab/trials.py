@@ -67,11 +67,11 @@ class Trials:
         self.steps: dict[str, dict[str, Any]] = kept["steps"]
 
     def step(self, choice: Choice, number: int) -> dict[str, Any] | None:
-        """What a step of the present wave has found before, if it has."""
+        """What a step of the current wave found before, if anything."""
         return self.steps.get(f"{number} {key_of(choice)}")
 
     def note(self, choice: Choice, number: int, found: dict[str, Any]) -> None:
-        """Keeps what a step of the present wave has found."""
+        """Keeps what a step of the current wave found."""
         self.steps[f"{number} {key_of(choice)}"] = found
         self._write()
 
@@ -122,7 +122,7 @@ class Trials:
 
 
 def copy_study(trials: Sequence[Trial], space: Space, name: str, url: str) -> None:
-    """Adds those of the trials that it lacks to a study in a database, which may be empty."""
+    """Adds the trials that are missing there to a study in a database, which may be empty."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

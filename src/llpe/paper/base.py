@@ -103,7 +103,7 @@ class Context:
             return None
 
     def load_groups(self, study: str, groups: Sequence[Sequence[str]]) -> list[NodeDataset]:
-        """Of each group its first graph whose files are there; a group without one is left out."""
+        """The first graph of each group whose files are there; a group without one is left out."""
         out = []
         for names in groups:
             dataset = next((found for name in names if (found := self.load(name)) is not None), None)

@@ -54,7 +54,7 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
 
 
 def count_tests(run: RunFolder) -> pd.DataFrame:
-    """Of each node that any split tests: its local homophily, how often it was tested, and how often it was right."""
+    """For each node that a split tests: its local homophily, how often it was tested, and how often it was right."""
     tests = []
     for report in run.reports:
         masks, predictions = (run.arrays(name, report["split"]) or {} for name in ("split", "predictions"))

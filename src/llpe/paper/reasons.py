@@ -56,7 +56,7 @@ LETTERS = dict(zip(ascii_lowercase, RULES, strict=False))
 
 
 def reasons(result: Any, chosen: Choice) -> list[str]:
-    """The letters of all that applies to a cell and the settings chosen for it, the most particular first."""
+    """The letters of all that applies to a cell and the settings chosen for it, the most specific first."""
     return [letter for letter, (applies, _) in LETTERS.items() if applies(result, chosen)]
 
 

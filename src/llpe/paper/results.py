@@ -25,7 +25,7 @@ AS_PUBLISHED = {PUBLISHED: "llpe", "llpe-ends": "llpe"}  # rows to compare with 
 
 
 def read_table(path: Any) -> pd.DataFrame:
-    """A CSV file; only an empty field is no value."""
+    """A CSV file in which only an empty field is a missing value."""
     return pd.read_csv(path, keep_default_na=False, na_values=[""])
 
 

@@ -78,7 +78,7 @@ def _lines(own: Settings) -> list[tuple[Any, str]]:
 
 
 def _possible(counts: Sequence[int], dataset: NodeDataset, context: Context) -> list[int]:
-    """The k that do not ask for more pairs than there are."""
+    """The k for which the graph has enough eigenpairs."""
     for k in counts:
         if 2 * k > dataset.num_nodes:
             context.say(f"k = {k} is left out: {dataset.name} has {dataset.num_nodes} eigenpairs in all.")
@@ -86,7 +86,7 @@ def _possible(counts: Sequence[int], dataset: NodeDataset, context: Context) -> 
 
 
 def _encoding(own: Settings, value: Any, name: str) -> Settings:
-    """The encoding of a run with its option; homophily is one of the graph."""
+    """The encoding of a run with its option; homophily is an option of the graph."""
     if value == "":
         return dict(own["baseline"])
     return own["encodings"][name] | ({} if own["option"] == "homophily" else {own["option"]: value})

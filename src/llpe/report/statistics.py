@@ -47,7 +47,7 @@ def compare_runs(run: RunFolder, other: RunFolder) -> Paired | None:
 
 
 def signed_rank(differences: Sequence[float] | np.ndarray) -> float:
-    """The two-sided p of Wilcoxon's signed-rank test; zeros are left out, and nothing but zeros is 1.
+    """The two-sided p of Wilcoxon's signed-rank test; zeros are left out, and p is 1 without any others.
 
     Example:
         >>> signed_rank([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])  # 2 of 64 patterns of signs are as lopsided
@@ -66,7 +66,7 @@ def signed_rank(differences: Sequence[float] | np.ndarray) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Holm's correction: p-values of several tests, such that one below a level is rarely a fluke of having many.
+    """Holm's correction: p-values of several tests, adjusted so that one below a level is rarely due to their number.
 
     Example:
         >>> holm([0.01, 0.04, 0.03])
