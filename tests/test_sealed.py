@@ -2,7 +2,6 @@
 
 import json
 import multiprocessing
-import os
 import signal
 import tomllib
 
@@ -49,16 +48,6 @@ def test_sealed_files_are_plain_files_for_other_programs(tmp_path):
     with np.load(tmp_path / "filters.npz") as arrays:
         assert arrays["lambdas"].size == 9
     assert load_file(tmp_path / "model.safetensors")["a"].sum() == 5
-
-
-@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
-def test_a_file_has_the_mode_that_the_umask_gives(tmp_path, umask, mode):
-    before = os.umask(umask)
-    try:
-        sealed.write_json(tmp_path / "a.json", {})
-    finally:
-        os.umask(before)
-    assert (tmp_path / "a.json").stat().st_mode & 0o777 == mode
 
 
 def _write_and_wait(path, ready):
