@@ -26,7 +26,7 @@ AGAIN = "Run the same llpe encode again: it computes what is damaged again."
 
 @dataclass(frozen=True)
 class Features:
-    """The features of the probes of one graph in a folder, or what of them is finished.
+    """The features of the probes of one graph in a folder, complete or not.
 
     ``features[rows]`` reads rows as a tensor [len(rows), probes, order].
 

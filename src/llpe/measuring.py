@@ -37,7 +37,7 @@ def measure(
     module: str, function: str, *, limit: float | None = None, folder: str | Path = "", **arguments: Any
 ) -> dict[str, Any]:
     """Measures in a new process. ``failed`` in the result says why there is nothing else; ``after``, the
-    seconds, is there only if it was stopped for taking longer: a lower bound of what it would have taken.
+    seconds, is there only if it was stopped for taking too long: a lower bound of its time.
 
     Args:
         module, function: what makes the work.

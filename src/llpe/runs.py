@@ -1,4 +1,4 @@
-"""A run is a folder that explains itself. The laboratory writes it, reports read it; neither needs torch for that.
+"""A run is a folder that explains itself. The laboratory writes it and reports read it, without torch.
 
     <runs>/<dataset>/<encoding>+<model>/<hash of the config>/
       config.toml               the resolved config
@@ -132,7 +132,7 @@ class RunFolder:
 
     @property
     def searched(self) -> frozenset[str]:
-        """The keys of the config that a search chose, without their sections; none for a run that stands alone."""
+        """The keys of the config that a search chose, without their sections; none for a run without a search."""
         file = self.path.parent.parent / "search.toml"
         if self.path.parent.name != "trials" or not file.is_file():
             return frozenset()

@@ -51,7 +51,7 @@ class AddLaplacianEigenvectorPE(Described, BaseTransform):
 
     Unlike PyG's it is deterministic, finds every repeated eigenvalue, works on graphs with k or fewer nodes (missing
     columns are zero) and sees a directed graph as undirected. Solver arguments that PyG passes on to SciPy (``v0``,
-    ``tol``, ``ncv``, ``maxiter``) are accepted, and not needed.
+    ``tol``, ``ncv``, ``maxiter``) are accepted and ignored.
 
     Args:
         k: number of eigenvectors.

@@ -1,4 +1,4 @@
-"""Models: what stands between an encoding and the classes.
+"""Models: from features and encoding to classes.
 
 * :class:`Classifier` joins features and encoding, and adds a head to a backbone.
 * :func:`make_backbone` makes a backbone from its name: ``mlp``, ``sage``, ``gcn``, ``gt``, or a PyG model.

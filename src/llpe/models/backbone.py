@@ -1,4 +1,4 @@
-"""A backbone maps node states to node states of the same width, h → h; it knows no features, encodings or classes.
+"""A backbone maps node states to node states of the same width, h → h, and does not see features, encodings or classes.
 
 Ours are stacks of one *operation* (a linear map, a mean over neighbours, attention, …) in one of two ways:
 
@@ -67,8 +67,8 @@ class Edges:
 class Operation(nn.Module):
     """Made with the widths of its input and output, called with node states and :class:`Edges`."""
 
-    row_wise: bool = False  # whether each node sees its own row only, so that any rows will do
-    whole_graph: bool = False  # whether each node sees all rows, so that several graphs must not be mixed
+    row_wise: bool = False  # whether each node sees its own row only, so that a subset of the rows suffices
+    whole_graph: bool = False  # whether each node sees all rows, so that graphs must not be batched
 
     @classmethod
     def edges(cls, edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int, dtype: torch.dtype) -> Edges:
@@ -227,7 +227,7 @@ class ResidualLayer(nn.Module):
 
 
 class LinearOperation(nn.Linear, Operation):
-    """Each node by itself, h_i → W h_i + b. Edges are not used, so any rows of a graph will do."""
+    """Each node by itself, h_i → W h_i + b. Edges are not used, so a subset of the rows of a graph suffices."""
 
     row_wise = True
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llpe.encodings.base import Encoding
 
 PLACES = ("input", "layers")
-"""Where an encoding meets the features: beside them, or added to the node states before each layer."""
+"""Where the encoding enters: next to the features, or added to the node states before each layer."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Inputs:
         return replace(self, asked=self.edges.take(rows))
 
     def to(self, device: torch.device) -> Inputs:
-        """The same on another device, but for ``data.x`` where that is sparse: it is read through ``x``."""
+        """The same on another device, except ``data.x`` where that is sparse: it is read through ``x``."""
         if device.type == "cpu":
             return self  # where it was made
         data, edges = copy.copy(self.data), self.edges.to(device)
@@ -58,7 +58,7 @@ class Inputs:
 class Classifier(nn.Module):
     """Logits of nodes from their features and their positional encoding.
 
-    Features are projected to ``hidden`` columns and set beside the ``encoding.dim`` columns of the encoding; the
+    Features are projected to ``hidden`` columns and placed next to the ``encoding.dim`` columns of the encoding; the
     backbone works on that width, ``hidden + encoding.dim``, and a linear map gives one logit per class.
 
     Args:
@@ -78,7 +78,7 @@ class Classifier(nn.Module):
         options: further ones of the backbone, such as ``heads`` (see :func:`~llpe.models.backbone_options`).
 
     Shapes: ``data.x`` [rows, in_features], dense or sparse (CSR stays sparse) → [rows, num_classes]. With
-    ``model="mlp"`` any rows of a graph will do.
+    ``model="mlp"`` a subset of the rows of a graph suffices.
 
     Example:
         >>> from llpe.encodings import RWSE

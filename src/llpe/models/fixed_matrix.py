@@ -44,7 +44,7 @@ class FixedMatrix:
 
     @cached_property
     def transposition(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Of the transpose by rows ``start`` and ``columns``, and where its values are among those of the matrix."""
+        """``start`` and ``columns`` of the transpose by rows, and the positions of its values among those of the matrix."""
         columns, (height, width) = self.columns, self.shape
         ordered, order = columns.sort(stable=True)
         bounds, numbers = (torch.arange(n, device=columns.device, dtype=columns.dtype) for n in (width + 1, height))
