@@ -44,7 +44,7 @@ class FixedMatrix:
 
     @cached_property
     def transposition(self) -> tuple[Tensor, Tensor, Tensor]:
-        """``start`` and ``columns`` of the transpose by rows, and the positions of its values among those of the matrix."""
+        """``start`` and ``columns`` of the transpose by rows, and the positions of its values in the matrix."""
         columns, (height, width) = self.columns, self.shape
         ordered, order = columns.sort(stable=True)
         bounds, numbers = (torch.arange(n, device=columns.device, dtype=columns.dtype) for n in (width + 1, height))
