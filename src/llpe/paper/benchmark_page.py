@@ -23,13 +23,15 @@ PREFACE = """# Do encodings help tuned models?
 This page is made from `results/benchmark-*.csv` by `make experiments`, and so are its sentences. A block is a graph, a
 condition and a model. Blocks that are not computed, or not whole, are named, and nothing is concluded from them.
 
-**Protocol.** Bases follow published recipes (the config file has them, and the known differences) and keep them when an
-encoding is added. An encoding has four settings of its own, chosen on validation nodes; a test proves that labels of
-test nodes change no choice. `input`: beside the features; `layers`: added before every layer.
+**Protocol.** Bases follow published recipes and keep them when an encoding is added; the recipes, and what is known to
+differ, are in `src/llpe/paper/configs/benchmark-bases.toml`. An encoding has four settings of its own, chosen on
+validation nodes; a test proves that labels of test nodes change no choice. `input`: beside the features; `layers`:
+added before every layer.
+
 Difference: mean over the same splits or seeds, in points. p: Wilcoxon's signed-rank test, two-sided, with Holm's
 correction for all comparisons of the block. With three splits or seeds it is never below 0.25, so such blocks cannot
 show a difference; splits of one graph overlap, so with ten of them p is somewhat too small. Seconds: training of one
-split."""
+split by the clock, on a machine that did other work too: read them as ratios within a block."""
 
 
 def benchmark_page(results: str | Path) -> str:
@@ -75,7 +77,7 @@ def _bases(found: pd.DataFrame) -> Iterator[str]:
     header = ["base", "ours", "published", "difference", "within one deviation", "splits or seeds", "seconds"]
     yield Table("Test score in %, mean ± standard deviation", header, rows).markdown()
     reached = int(found["within"].sum())
-    yield f"{reached} of the {len(found)} bases that are computed are within one published standard deviation."
+    yield f"Within one published standard deviation: {reached} of {len(found)}. What was tried is in the [log](log.md)."
 
 
 def _encodings(found: pd.DataFrame) -> Iterator[str]:
