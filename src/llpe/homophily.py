@@ -29,12 +29,12 @@ def class_homophily(edge_index: Tensor, y: Tensor) -> float:
     classes = np.flatnonzero(counts)
     if classes.size < 2:
         raise refusal("y", "hold at least 2 classes", classes.size, "Class homophily is undefined for one class.")
-    total = 0.0
-    for c in classes:
-        from_c = labels[source] == c
-        share = float((labels[target][from_c] == c).mean()) if from_c.any() else 0.0
-        total += max(0.0, share - counts[c] / counts.sum())
-    return float(total / (classes.size - 1))
+    edges, inside = (
+        np.bincount(labels[some], minlength=counts.size)[classes]
+        for some in (source, source[labels[source] == labels[target]])
+    )
+    excess = inside / np.maximum(edges, 1) - counts[classes] / counts.sum()
+    return float(np.maximum(excess, 0.0).sum() / (classes.size - 1))
 
 
 @checked
