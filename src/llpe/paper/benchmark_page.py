@@ -124,7 +124,7 @@ def verdict(part: pd.DataFrame) -> str:
     """What a whole block shows, in one sentence."""
     dataset, condition, model = part[BLOCK].iloc[0]
     place = f"{dataset}, {model}" + ("" if condition == "all" else f", {condition}")
-    tested = part[part["p_holm"].notna()].sort_values("difference", ascending=False)
+    tested = part[part["p_holm"].notna()].sort_values("difference", ascending=False, kind="stable")
     words = []
     for sign, verb in ((1, "raise"), (-1, "lower")):
         sure = tested[(tested["p_holm"] < LEVEL) & (sign * tested["difference"] > 0)]
