@@ -28,6 +28,9 @@ differ, are in `src/llpe/paper/configs/benchmark-bases.toml`. An encoding has fo
 validation nodes; a test proves that labels of test nodes change no choice. `input`: beside the features; `layers`:
 added before every layer.
 
+Two things favour encodings: at the input they make a model wider, and `none` has nothing to choose. For airports no
+recipe is published: their base is a plain GCN, not tuned, and without features it sees constants.
+
 Difference: mean over the same splits or seeds, in points. p: Wilcoxon's signed-rank test, two-sided, with Holm's
 correction for all comparisons of the block. With three splits or seeds it is never below 0.25, so such blocks cannot
 show a difference; splits of one graph overlap, so with ten of them p is somewhat too small. Seconds: training of one
