@@ -106,7 +106,13 @@ def threads(num_nodes: int) -> Iterator[Run]:
         return
     try:
         with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            yield lambda work, arguments: deque(pool.map(work, arguments), maxlen=0).clear()
+
+            def run(work: Callable[[Any], None], arguments: Iterable[Any]) -> None:
+                every = list(arguments)
+                parts = ranges(len(every), -(-len(every) // (8 * count)))  # few, as handing over takes time
+                deque(pool.map(lambda part: deque(map(work, every[part]), maxlen=0), parts), maxlen=0)
+
+            yield run
     finally:
         torch.set_num_threads(count)
 
