@@ -34,7 +34,7 @@ lint: $(READY)  ## style and types
 fuzz: $(READY)  ## thousands of random graphs and arguments for every encoding, against naive formulas (ten minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/test_fuzz.py
 
-faults: $(READY)  ## kill processes, damage files, fill disks: what was tried and what was lost (a quarter of an hour)
+faults: $(READY)  ## kill processes, damage files, fill disks: what was tried and what was lost (ten minutes)
 	$(BIN)/python faults/run.py
 
 bench: $(READY)  ## every claim of speed or memory, measured (half an hour); writes docs/scale.md

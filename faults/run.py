@@ -1,6 +1,6 @@
 """Faults on purpose: what was tried, what survived, what was lost. The exit code is 1 if anything was lost.
 
-python faults/run.py            # all, in a quarter of an hour
+python faults/run.py            # all, in ten minutes
 python faults/run.py --quick    # a few of each kind, in seconds
 """
 
