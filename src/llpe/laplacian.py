@@ -32,11 +32,11 @@ def inverse_sqrt(degree: np.ndarray) -> np.ndarray:
 
 def normalised_adjacency(graph: Graph) -> sp.csr_array:
     """N = D^(−1/2) A D^(−1/2), symmetric to the last bit."""
-    scale = inverse_sqrt(graph.degree)
-    out = graph.adjacency.copy()
-    rows = np.repeat(np.arange(graph.num_nodes), np.diff(out.indptr))
-    out.data = out.data * (scale[rows] * scale[out.indices])
-    return out
+    scale, weights = inverse_sqrt(graph.degree), graph.adjacency
+    data = np.repeat(scale, np.diff(weights.indptr))
+    data *= scale[weights.indices]
+    data *= weights.data
+    return sp.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
 
 
 def laplacian(graph: Graph, kind: Kind = "sym") -> sp.csr_array:

@@ -141,7 +141,9 @@ def probe_range(
     n, count = graph.num_nodes, stop - first
     require_memory(5 * n * count * order, f"{order} terms of {count} probes", "Ask for fewer.")
     dtype = precision(order)
-    multiply = operator_on(device, -normalised_adjacency(graph), dtype)  # with L̃ = L − I
+    twice = normalised_adjacency(graph)
+    twice.data *= -2  # 2·L̃ = 2·(L − I)
+    multiply = operator_on(device, twice, dtype)
     out = torch.empty(n, count, order)
     inner = np.empty((2, order, count))
     width = min(32, count) if n <= SMALL else max(1, min(32, count, count * order // 16))
@@ -172,7 +174,7 @@ def write_terms(out: Tensor, multiply: Callable[[Tensor, slice], Tensor], start:
 
     Args:
         out: on the CPU, the last two dimensions contiguous.
-        multiply: gives rows of L̃·block, see :func:`operator_on`.
+        multiply: gives rows of 2·L̃·block, see :func:`operator_on`.
         start: the signals, on the device of the products; overwritten.
         run: from :func:`~llpe.spmm.threads`.
 
@@ -182,18 +184,20 @@ def write_terms(out: Tensor, multiply: Callable[[Tensor, slice], Tensor], start:
     n, width, order = out.shape
     terms = out.flatten(1).unflatten(1, (order, width))
     blocks = [start, torch.empty_like(start)]
-    run(lambda rows: terms[rows, 0].copy_(start[rows]), ranges(n, ROWS))  # in threads, as new memory is slow at first
+    length = n if start.device.type != "cpu" else min(max(ROWS, n // 64), 4 * ROWS)
+    run(lambda rows: terms[rows, 0].copy_(start[rows]), ranges(n, length))  # in threads, as new memory is slow at first
     for m in range(1, order):
         term, other = blocks
 
         def step(rows: slice, m: int = m, term: Tensor = term, other: Tensor = other) -> None:
-            new = multiply(term, rows)
+            new, before = multiply(term, rows), other[rows]
             if m > 1:
-                new.add_(other[rows], alpha=-0.5).mul_(2)  # 2·L̃·T_{m−1} − T_{m−2}
-            other[rows] = new
-            terms[rows, m].copy_(new)
+                torch.sub(new, before, out=before)  # 2·L̃·T_{m−1} − T_{m−2}
+            else:
+                torch.mul(new, 0.5, out=before)
+            terms[rows, m].copy_(before)
 
-        run(step, ranges(n, ROWS if start.device.type == "cpu" else n))
+        run(step, ranges(n, length))
         blocks = [other, term]
     sums = np.empty((-(-n // GROUP), 2, order, width))
 
