@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from llpe.spmm import multiply, multiply_rows, torch_csr
+from llpe.spmm import ROWS, multiply, multiply_rows, threads, torch_csr
 
 
 @pytest.mark.parametrize(("rows", "columns", "share"), [(7, 5, 0.4), (1, 9, 0.5), (300, 200, 0.02), (4, 4, 0.0)])
@@ -42,3 +42,15 @@ def test_long_rows_are_added_up_without_rounding_errors_that_add_up(length):
     assert torch.equal(multiply_rows(csr, block, slice(1, 3)), multiply_rows(csr, block)[1:3])
     if length > 10_000:
         assert (multiply(csr, block)[2].double() / exact[2] - 1).abs().max() > 1e-5  # the plain sum
+
+
+@pytest.mark.parametrize("count", [0, 1, 23, 24, 25, 1000])
+def test_threads_do_every_piece_of_work_once(count):
+    before, done = torch.get_num_threads(), []
+    try:
+        torch.set_num_threads(3)
+        with threads(ROWS + 1) as run:
+            run(done.append, range(count))
+    finally:
+        torch.set_num_threads(before)
+    assert sorted(done) == list(range(count))

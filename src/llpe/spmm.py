@@ -109,7 +109,7 @@ def threads(num_nodes: int) -> Iterator[Run]:
 
             def run(work: Callable[[Any], None], arguments: Iterable[Any]) -> None:
                 every = list(arguments)
-                parts = ranges(len(every), -(-len(every) // (8 * count)))  # few, as handing over takes time
+                parts = ranges(len(every), len(every) // (8 * count) + 1)  # few, as handing over takes time
                 deque(pool.map(lambda part: deque(map(work, every[part]), maxlen=0), parts), maxlen=0)
 
             yield run
