@@ -90,7 +90,7 @@ def whole(size: Size) -> Iterator[Row]:
         for _ in range(TERMS - 1):
             multiply(operator, block)
 
-    ratio, words = compare(products, lambda: encoding.prepare(data, cache=False), pairs=3)
+    ratio, words = compare(products, lambda: encoding.prepare(data, cache=False))
     at = f"{NODES[size]} nodes, {data.num_edges} entries, {COLUMNS} probes, order {TERMS}"
     yield limit_row("prepare with probes over its products", at, MOST, ratio, f"{ratio:.2f}: products {words}")
 

@@ -237,9 +237,9 @@ def _turn(store: _Terms, path: Path, order: int) -> dict[str, Any]:
             sums = np.empty((-(-len(terms) // GROUP), *inner.shape))
 
             def add_up(group: slice, terms: np.ndarray = terms, sums: np.ndarray = sums) -> None:
-                sums[group.start // GROUP] = inner_products(torch.from_numpy(terms[group]))
+                sums[group.start // GROUP : -(-group.stop // GROUP)] = inner_products(terms[group])
 
-            run(add_up, ranges(len(terms), GROUP))
+            run(add_up, ranges(len(terms), 2 * GROUP))
             for part in sums:  # in order, as in memory
                 inner += part
             writer.append(terms.transpose(0, 2, 1))

@@ -200,32 +200,35 @@ def write_terms(out: Tensor, multiply: Callable[[Tensor, slice], Tensor], start:
         run(step, ranges(n, length))
         blocks = [other, term]
     sums = np.empty((-(-n // GROUP), 2, order, width))
+    rows_of_terms, rows_of_out = terms.numpy(), out.numpy()
 
-    def finish(rows: slice) -> None:
-        part = terms[rows].clone()
-        sums[rows.start // GROUP] = inner_products(part)
-        out[rows] = part.transpose(1, 2)
+    def finish(rows: slice) -> None:  # in numpy, whose calls on small arrays take half as long
+        part = rows_of_terms[rows].copy()
+        sums[rows.start // GROUP : -(-rows.stop // GROUP)] = inner_products(part)
+        rows_of_out[rows] = part.swapaxes(1, 2)
 
-    run(finish, ranges(n, GROUP))
+    run(finish, ranges(n, 2 * GROUP))
     return sums.sum(axis=0)
 
 
-def inner_products(terms: Tensor) -> Tensor:
-    """⟨T_m s, T_m s⟩ and ⟨T_m s, T_{m−1} s⟩ over at most ``GROUP`` rows, shape (2, order, width), float64.
+def inner_products(terms: np.ndarray) -> np.ndarray:
+    """⟨T_m s, T_m s⟩ and ⟨T_m s, T_{m−1} s⟩ over each ``GROUP`` rows, shape (groups, 2, order, width), float64.
 
-    Half of the rows is added to the other half until one is left, so that no column depends on how many there are.
+    Rows are added one to another as a whole, so that no column depends on how many there are.
 
     Args:
         terms: T_m(L̃)s, shape (rows, order, width).
     """
-    products = terms.new_zeros(2, GROUP, *terms.shape[1:])
-    torch.mul(terms, terms, out=products[0, : len(terms)])
-    torch.mul(terms[:, 1:], terms[:, :-1], out=products[1, : len(terms), 1:])
-    while (half := products.size(1) // 2) > 0:
-        products = products[:, :half] + products[:, half:]
-        if half == GROUP // 8:
-            products = products.double()
-    return products[:, 0]
+    rows, *shape = terms.shape
+    groups = -(-rows // GROUP)
+    products = np.empty((2, groups * GROUP, *shape), dtype=terms.dtype)
+    products[:, rows:] = products[1, :, 0] = 0
+    np.multiply(terms, terms, out=products[0, :rows])
+    np.multiply(terms[:, 1:], terms[:, :-1], out=products[1, :rows, 1:])
+    products = products.reshape(2, groups, GROUP, *shape)
+    for half in (GROUP // 2, GROUP // 4, GROUP // 8):
+        products = products[:, :, :half] + products[:, :, half:]
+    return products.sum(axis=2, dtype=np.float64).swapaxes(0, 1)
 
 
 def moments(inner: np.ndarray) -> np.ndarray:
