@@ -67,9 +67,10 @@ def cells(settings: Settings) -> Iterator[tuple[Settings, tuple[str, ...]]]:
     """Every cell with its base; without an encoding there is nothing to be added to layers."""
     for base in settings["bases"]:
         for condition in base.get("conditions", settings["conditions"]):
-            for encoding in settings["encodings"]:
-                for where in settings["where"] if encoding != "none" else ["input"]:
-                    yield base, (base["dataset"], condition, base["model"]["name"], encoding, where)
+            for where in settings["where"]:
+                for encoding in settings["encodings"]:
+                    if encoding != "none" or where == "input":
+                        yield base, (base["dataset"], condition, base["model"]["name"], encoding, where)
 
 
 def compute(
