@@ -15,7 +15,7 @@ from llpe.lab.config import assign
 from llpe.lab.spaces import assignments
 from llpe.paper import Context, benchmark, run_study, settings_of
 from llpe.paper.benchmark import compute, make_splits, summarise
-from llpe.paper.benchmark_page import benchmark_page, verdict
+from llpe.paper.benchmark_page import benchmark_page, gains, main, verdict
 from llpe.sealed import write_arrays
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +27,7 @@ BASE = {
     "training": {"features": "raw", "lr": 0.02, "epochs": 12},
 }
 SMALL = settings_of("benchmark-encodings") | {
+    "most": {},
     "bases": [BASE],
     "encodings": {
         "none": {"name": "none"},
@@ -112,9 +113,7 @@ def test_differences_are_paired_and_corrected_for_their_number():
     assert found.p_holm["rwse"] == pytest.approx(2 * p["rwse"], abs=1e-4)
     assert found.difference["rwse"] == pytest.approx(gains["rwse"].mean(), abs=0.01)
     sentence = verdict(found.reset_index())
-    assert (
-        f"raise the score: rwse at input (+{found.difference['rwse']:.2f}); no encoding is shown to lower" in sentence
-    )
+    assert f"raise the score: rwse (+{found.difference['rwse']:.2f}); no encoding is shown to lower" in sentence
 
 
 def test_missing_files_are_said_and_a_study_without_any_is_refused(context):
@@ -147,34 +146,40 @@ def test_the_page_is_that_of_the_results_and_says_what_is_missing(tmp_path):
     empty = benchmark_page(tmp_path)
     *_, bases, encodings, where = empty.split("**Not computed, or not whole:**")
     for name, missing in (
-        ("cs, all, sage", bases),
-        ("computers, all, GAT", encodings),
-        ("photo, 5 labels, sage", where),
+        ("cs, sage, at the input", bases),
+        ("computers, GAT, at every layer", encodings),
+        ("photo, sage, 5 labels, at the input", where),
     ):
         assert name in missing
     assert "Within one published" not in empty
 
 
 @pytest.mark.parametrize("name", ["benchmark-encodings", "benchmark-where"])
-def test_the_page_concludes_from_whole_blocks_only(name, tmp_path):
+def test_the_page_concludes_from_whole_blocks_only_and_draws_them(name, tmp_path, monkeypatch):
     settings = settings_of(name)
     several = [cell for _, cell in benchmark.cells(settings)]
-    blocks = list(dict.fromkeys(cell[:3] for cell in several))[:3]
-    (*whole, partial), gains = blocks, {"none": 0.0, "fastrp": 2.0, "rwse": -2.0}
+    blocks = list(dict.fromkeys((*cell[:3], cell[4]) for cell in several))[:3]
+    (*whole, partial), effects = blocks, {"none": 0.0, "fastrp": 2.0, "rwse": -2.0}
     rows = [
         dict(zip(benchmark.CELL, cell, strict=True))
-        | {"metric": "accuracy", "split": split, "test": 50 + split + gains.get(cell[3], 0.0) * (1 + split / 9)}
+        | {"metric": "accuracy", "split": split, "test": 50 + split + effects.get(cell[3], 0.0) * (1 + split / 9)}
         | {"seconds": 1.0, "trials": 4}
         for cell in several
-        if cell[:3] in whole or (cell[:3] == partial and cell[3] == "none")
+        if (*cell[:3], cell[4]) in whole or (cell[:3] == partial[:3] and cell[3] == "none")
         for split in range(10)
     ]
+    pd.DataFrame(rows).to_csv(tmp_path / f"{name}-splits.csv", index=False)
     summarise(pd.DataFrame(rows), settings).to_csv(tmp_path / f"{name}.csv", index=False)
     page = benchmark_page(tmp_path)
-    for dataset, condition, model in whole:
-        place = f"{dataset}, {model}" + ("" if condition == "all" else f", {condition}")
-        assert f"**{place}**: raise the score: fastrp at input (+3.00)" in page
-    assert page.count("raise the score: fastrp") == 2
+    assert page.count("**: raise the score: fastrp (+3.00)") == 2
     missing = page.partition(f"## {settings['title']}")[2].partition("**Not computed, or not whole:** ")[2]
-    assert missing.startswith(f"{', '.join(partial)}; ")
+    assert missing.startswith(f"{partial[0]}, {partial[2]}, ")
     assert ("Highest mean over the 2 whole blocks: fastrp at" in page) == (name == "benchmark-encodings")
+    fastrp = [each for each in gains(tmp_path) if each.series == "fastrp"]
+    half = scipy.stats.t.ppf(0.975, 9) * np.std(2 * (1 + np.arange(10) / 9), ddof=1) / 10**0.5
+    assert [(each.y, each.low, each.high) for each in fastrp] == [pytest.approx((3, 3 - half, 3 + half))] * 2
+    assert len(gains(tmp_path)) == 2 * (len(settings["encodings"]) - 1)
+    monkeypatch.setattr("sys.argv", ["benchmark_page", str(tmp_path), str(tmp_path / "page.md")])
+    main()
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == page
+    assert (tmp_path / "benchmark.png").stat().st_size > 1000

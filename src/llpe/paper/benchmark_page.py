@@ -1,4 +1,5 @@
-"""The page of the benchmark, made from ``results/benchmark-*.csv``: its sentences say what the numbers show, no more.
+"""The page of the benchmark and its figure, made from ``results/benchmark-*.csv``: its sentences say what the numbers
+show, no more.
 
 python -m llpe.paper.benchmark_page results docs/benchmark.md
 """
@@ -8,38 +9,50 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from llpe.paper.base import settings_of
 from llpe.paper.benchmark import BLOCK, CELL, cells
 from llpe.paper.results import number, read_table
+from llpe.report.figures import save_figure
+from llpe.report.palette import INK
+from llpe.report.plots import Interval, interval_plot
 from llpe.report.statistics import LEVEL
 from llpe.report.tables import MISSING, Table
 from llpe.storage import replacing
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PLACES = {"input": "at the input", "layers": "at every layer"}
 PREFACE = """# Do encodings help tuned models?
 
 This page is made from `results/benchmark-*.csv` by `make experiments`, and so are its sentences. A block is a graph, a
-condition and a model. Blocks that are not computed, or not whole, are named, and nothing is concluded from them.
+condition, a model and a place of the encoding. Blocks that are not computed, or not whole, are named, and nothing is
+concluded from them.
 
 **Protocol.** Bases follow published recipes and keep them when an encoding is added; the recipes, and what is known to
-differ, are in `src/llpe/paper/configs/benchmark-bases.toml`. An encoding has four settings of its own, chosen on
-validation nodes; a test proves that labels of test nodes change no choice. `input`: beside the features; `layers`:
-added before every layer.
+differ, are in `configs/studies/benchmark-bases.toml`. An encoding has settings of its own, in each block as many as
+the others, chosen on validation nodes; a test proves that labels of test nodes change no choice. At the input, an
+encoding stands beside the features; at every layer, a linear map of it is added.
 
 Two things favour encodings: at the input they make a model wider, and `none` has nothing to choose. For airports no
 recipe is published: their base is a plain GCN, not tuned, and without features it sees constants.
 
 Difference: mean over the same splits or seeds, in points. p: Wilcoxon's signed-rank test, two-sided, with Holm's
-correction for all comparisons of the block. With three splits or seeds it is never below 0.25, so such blocks cannot
-show a difference; splits of one graph overlap, so with ten of them p is somewhat too small. Seconds: training of one
-split by the clock, on a machine that did other work too: read them as ratios within a block."""
+correction for all comparisons on the graph with the model. With three splits or seeds it is never below 0.25, so such
+blocks cannot show a difference; splits of one graph overlap, so with ten of them p is somewhat too small. Seconds:
+training of one split by the clock, on a machine that did other work too: read them as ratios within a block."""
 
 
 def benchmark_page(results: str | Path) -> str:
     """The page as Markdown."""
     parts = [PREFACE]
+    if gains(results):
+        text = "Differences to the same model without an encoding, with 95 % intervals"
+        parts += [f"![{text}](benchmark.png)", f"{text} over splits or seeds (not corrected for their number)."]
     for name, section in (("bases", _bases), ("encodings", _encodings), ("where", _where)):
         study = f"benchmark-{name}"
         path = Path(results) / f"{study}.csv"
@@ -49,19 +62,52 @@ def benchmark_page(results: str | Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def gains(results: str | Path) -> list[Interval]:
+    """The mean difference to ``none`` of every encoding in a whole block, with a 95 % interval."""
+    from scipy import stats
+
+    out = []
+    for study in ("benchmark-encodings", "benchmark-where"):
+        path = Path(results) / f"{study}-splits.csv"
+        rows = read_table(path) if path.is_file() else pd.DataFrame(columns=CELL)
+        whole = [block for block, there in whole_blocks(study, rows).items() if there]
+        for dataset, condition, model, where in whole:
+            own = rows[(rows[BLOCK] == [dataset, condition, model]).all(axis=1)]
+            scores = own.pivot(index=["where", "encoding"], columns="split", values="test")
+            group = "\n".join([dataset, *([condition] if condition != "all" else [])])
+            for encoding in own.loc[(own["where"] == where) & (own["encoding"] != "none"), "encoding"].unique():
+                gain = (scores.loc[where, encoding] - scores.loc["input", "none"]).dropna()
+                half, mean = stats.t.ppf(0.975, len(gain) - 1) * gain.std() / len(gain) ** 0.5, gain.mean()
+                out.append(Interval(encoding, group, mean, mean - half, mean + half, PLACES[where]))
+    return out
+
+
+def gains_figure(intervals: list[Interval]) -> Figure:
+    """Encodings side by side for each graph, above or below the line of no encoding."""
+    figure = interval_plot(intervals, xlabel="", ylabel="difference to none, points", strong=["llpe", "llpe-probes"])
+    for ax in figure.axes:
+        ax.axhline(0, color=INK, linewidth=1.0)
+    return figure
+
+
 def whole_blocks(study: str, found: pd.DataFrame) -> dict[tuple[str, ...], bool]:
-    """Every block of a study, and whether all of its cells are computed."""
+    """Every block of a study with its place, and whether all of its cells and ``none`` are computed."""
     there: set[tuple[str, ...]] = set(map(tuple, found[CELL].to_numpy()))
     out: dict[tuple[str, ...], bool] = {}
     for _, cell in cells(settings_of(study)):
-        out[cell[:3]] = out.get(cell[:3], True) and cell in there
+        block, none = (*cell[:3], cell[4]), (*cell[:3], "none", "input")
+        out[block] = out.get(block, none in there) and cell in there
     return out
 
 
 def _missing(study: str, found: pd.DataFrame) -> Iterator[str]:
-    left = [", ".join(block) for block, whole in whole_blocks(study, found).items() if not whole]
+    left = [_name(*block) for block, whole in whole_blocks(study, found).items() if not whole]
     if left:
         yield f"**Not computed, or not whole:** {'; '.join(left)}."
+
+
+def _name(dataset: str, condition: str, model: str, where: str) -> str:
+    return ", ".join([dataset, model, *([condition] if condition != "all" else []), PLACES[where]])
 
 
 def _bases(found: pd.DataFrame) -> Iterator[str]:
@@ -100,9 +146,8 @@ def _encodings(found: pd.DataFrame) -> Iterator[str]:
         splits = part["splits"].max()
         header = ["encoding", "where", "test score in %", "difference to none", "p", "seconds", "settings"]
         yield Table(f"{block[0]}, {block[2]}: {splits} splits or seeds", header, rows).markdown()
-        if whole.get(block):
-            yield verdict(part)
-    yield from _default(found[[whole.get(tuple(block), False) for block in found[BLOCK].to_numpy()]])
+        yield from _verdicts(part, whole)
+    yield from _default(found[[whole.get(tuple(block), False) for block in found[[*BLOCK, "where"]].to_numpy()]])
 
 
 def _where(found: pd.DataFrame) -> Iterator[str]:
@@ -118,27 +163,32 @@ def _where(found: pd.DataFrame) -> Iterator[str]:
         rows = [[name, *(texts.get((name, at), MISSING) for at in conditions)] for name in part["encoding"].unique()]
         title = f"{dataset}, {model}: test score of none in %, and differences to it"
         yield Table(title, ["encoding", *conditions], rows).markdown()
-        for condition, own in part.groupby("condition", sort=False):
-            if whole.get((dataset, condition, model)):
-                yield verdict(own)
+        for _, own in part.groupby("condition", sort=False):
+            yield from _verdicts(own, whole)
+
+
+def _verdicts(part: pd.DataFrame, whole: dict[tuple[str, ...], bool]) -> Iterator[str]:
+    block = tuple(part[BLOCK].iloc[0])
+    for where, own in part[part["encoding"] != "none"].groupby("where", sort=False):
+        if whole.get((*block, str(where))):
+            yield verdict(own)
 
 
 def verdict(part: pd.DataFrame) -> str:
     """What a whole block shows, in one sentence."""
-    dataset, condition, model = part[BLOCK].iloc[0]
-    place = f"{dataset}, {model}" + ("" if condition == "all" else f", {condition}")
+    place = _name(*part[[*BLOCK, "where"]].iloc[0])
     tested = part[part["p_holm"].notna()].sort_values("difference", ascending=False, kind="stable")
     words = []
     for sign, verb in ((1, "raise"), (-1, "lower")):
         sure = tested[(tested["p_holm"] < LEVEL) & (sign * tested["difference"] > 0)]
-        listed = ", ".join(f"{row.encoding} at {row.where} ({row.difference:+.2f})" for row in sure.itertuples())
+        listed = ", ".join(f"{row.encoding} ({row.difference:+.2f})" for row in sure.itertuples())
         words.append(f"{verb} the score: {listed}" if listed else f"no encoding is shown to {verb} the score")
     return f"**{place}**: {'; '.join(words)}."
 
 
 def _default(found: pd.DataFrame) -> Iterator[str]:
     """The encoding with the highest mean difference over all whole blocks, if there are several of them."""
-    blocks = found[BLOCK].drop_duplicates()
+    blocks = found[[*BLOCK, "where"]].drop_duplicates()
     if len(blocks) < 2:
         yield "Which encoding to take by default is not said before two blocks are whole."
         return
@@ -160,6 +210,8 @@ def main() -> None:
     text = benchmark_page(results)
     with replacing(page) as partial:
         partial.write_text(text, encoding="utf-8")
+    if intervals := gains(results):
+        save_figure(gains_figure(intervals), page.with_name("benchmark.png"))
 
 
 if __name__ == "__main__":
