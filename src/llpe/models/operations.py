@@ -71,6 +71,12 @@ class GcnOperation(_Propagation):
     def __init__(self, width: int, out: int) -> None:
         super().__init__()
         self.linear = nn.Linear(width, out)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """As in PyG's GCNConv: Xavier, biases 0. The default of linear layers would fade in a deep stack."""
+        nn.init.xavier_uniform_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
 
     def forward(self, h: Tensor, edges: Edges) -> Tensor:
         assert edges.matrix is not None
