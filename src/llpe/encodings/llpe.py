@@ -130,7 +130,7 @@ class LLPE(FilteredEncoding):
             return {"encoding.dim": [64, 128], "order": [64, 128], "l1,l2": [[c, c] for c in penalties]}
         published = decided.get("scaling") == "minmax"
         if preset == "extended" and not published:
-            own: dict[str, list[Any]] = {"order": [32, 64], "share": [0.1, 0.3, 1.0]}
+            own: dict[str, list[Any]] = {"order": [32, 64], "share": [0.1, 0.3, 1.0, 3.0]}
         else:
             own = {"order": [64, 128], "l1": [0.001, 0.0001, 0.0]}
             own |= {} if published else {"size": [1.0, 10.0]}  # as published, min-max scaling is the size

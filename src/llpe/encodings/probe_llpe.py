@@ -89,7 +89,7 @@ class ProbeLLPE(FilteredEncoding):
     @classmethod
     def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
         if preset == "extended":
-            return {"order": [16, 32], "probes,dim": [[64, 128], [128, 128], [256, 256]], "share": [0.1, 0.3, 1.0]}
+            return {"order": [16, 32], "probes,dim": [[64, 128], [128, 128], [256, 256]], "share": [0.1, 0.3, 1.0, 3.0]}
         widths = [[32, 128], [64, 128], [64, 256], [128, 256], [256, 512]]
         return {"order": [16, 32, 64], "probes,dim": widths, "size": [0.1, 1.0]}
 
