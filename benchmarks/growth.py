@@ -23,17 +23,22 @@ SLOPE, SHARE = 1.1, 1.5
 
 
 def growth(size: Size) -> Iterator[Row]:
-    """The slope in log–log, and the peak of memory over that of graph and output together for the largest graph: beside
-    a small one the buffers of the threads, some 10 MB, count."""
+    """The slope in log–log, and the peak of memory over that of graph and output together, where it is largest."""
     points = [{"n": n, **measured("growth", "prepare", n=n)} for n in NODES[size]]
     slope = np.polyfit(*np.log([[point["n"], point["seconds"]] for point in points]).T, 1)[0]
     last = points[-1]
     at = f"{points[0]['n']} … {last['n']} nodes"
     words = f"slope {slope:.2f}, {duration(last['seconds'])} for the largest"
     yield limit_row("growth of prepare with probes", at, SLOPE, slope, words) | {"points": points}
-    peak, held = last["graph"] + last["bytes"], last["graph"] + last["output"]
-    words = f"{peak / held:.2f}: {amount(peak)}, of which graph and output are {amount(held)}"
-    yield limit_row("memory of prepare over graph + output", f"{last['n']} nodes", SHARE, peak / held, words)
+    worst = max(points, key=_share)
+    share, held = _share(worst), worst["graph"] + worst["output"]
+    words = f"{share:.2f} at {worst['n']} nodes: {amount(share * held)}, of which graph and output are {amount(held)}"
+    yield limit_row("memory of prepare over graph + output", at, SHARE, share, words)
+
+
+def _share(point: Row) -> float:
+    """Peak memory, the graph included, over graph and output."""
+    return (point["graph"] + point["bytes"]) / (point["graph"] + point["output"])
 
 
 def prepare(n: int) -> Work:
