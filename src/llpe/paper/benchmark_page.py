@@ -44,7 +44,8 @@ recipe is published: their base is a plain GCN, not tuned, and without features 
 Difference: mean over the same splits or seeds, in points. p: Wilcoxon's signed-rank test, two-sided, with Holm's
 correction for all comparisons with the same graph, condition and model. With three splits or seeds it is never below
 0.25, so such blocks cannot show a difference; splits of one graph overlap, so with ten of them p is somewhat too
-small. Seconds: training of one split by the clock, on a machine that did other work too: read them as ratios within a block."""
+small. Seconds: training of one split by the clock, on a machine that did other work too: read them as ratios within a
+block."""
 
 
 def benchmark_page(results: str | Path) -> str:
