@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from llpe.data import sbm
 from llpe.graph import TINY, Graph, GraphWarning, tiny
 
 pytestmark = pytest.mark.usefixtures("dense_and_sparse")
@@ -119,6 +120,11 @@ def test_a_clean_graph_says_nothing() -> None:
         warnings.simplefilter("error")
         for data in (*clean, data_of([(0, 1), (1, 0)], 2, [0.3, 0.3])):
             assert Graph.from_data(data).changes == ()
+
+
+def test_a_large_graph_has_indices_of_32_bits() -> None:
+    matrix = Graph.from_data(sbm(200)).adjacency
+    assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
 
 
 def test_the_given_data_stays_as_it_is() -> None:

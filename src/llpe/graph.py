@@ -218,7 +218,8 @@ def _merge_sparse(
     """The same for large graphs."""
     shape = (num_nodes, num_nodes)
     given = np.ones(source.size, dtype=bool) if weight is None else weight
-    merged = sp.csr_array(sp.coo_array((given, (source, target)), shape=shape))
+    index = np.int32 if max(num_nodes, source.size) < 2**31 else np.int64  # scipy keeps what it is given
+    merged = sp.csr_array(sp.coo_array((given, (source.astype(index), target.astype(index))), shape=shape))
     merged.sum_duplicates()
     duplicates = source.size - merged.nnz
     turned = merged.tocsc()  # column by column, which is row by row of the transpose

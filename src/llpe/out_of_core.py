@@ -190,7 +190,7 @@ def _write_terms(
 ) -> None:
     """Writes T_m(L̃)S for all m, one after another."""
     n, width, degree = folder.num_nodes, len(columns), _degrees(folder)
-    term = np.empty((n, width), dtype=np.float32)
+    term = torch.empty(n, width).numpy()  # each row of 16 numbers is then one line of the cache
     options: dict[str, Any] = {"variance": 1 / features.probes, "centred": features.centred, "seed": features.seed}
     for column, number in enumerate(columns):  # one by one: what they need beside the term is then that of one
         term[:, column] = probe_block(degree, number, number + 1, **options)[:, 0]
@@ -208,8 +208,7 @@ def _write_terms(
                 store.write(new.numpy(), m, rows[0])
 
             run(step, folder.row_ranges())
-            for rows in ranges(n, ROWS):
-                term[rows] = store.read(m, rows.start, rows.stop)
+            run(partial(store.read_rows, m, term), ranges(n, ROWS))
             on_term(width * (m + 1))
 
 
@@ -264,13 +263,17 @@ class _Terms:
 
     def read(self, term: int, first: int, last: int) -> np.ndarray:
         out = np.empty((last - first, self.width), dtype=np.float32)
-        content, place = out.reshape(-1).view(np.uint8).data, self._place(term, first)
+        self.read_rows(term, out, slice(0, last - first), first)
+        return out
+
+    def read_rows(self, term: int, out: np.ndarray, rows: slice, first: int = 0) -> None:
+        """Reads rows of a term into those of ``out``, whose own first row is number ``first``."""
+        content, place = out[rows].reshape(-1).view(np.uint8).data, self._place(term, first + rows.start)
         while content:
             done = os.preadv(self.descriptor, [content], place)
             if not done:
                 raise OSError(errno.EIO, "the file of terms was cut off")
             content, place = content[done:], place + done
-        return out
 
     def _place(self, term: int, row: int) -> int:
         return 4 * self.width * (term * self.num_nodes + row)

@@ -50,7 +50,7 @@ def probe_block(degree: np.ndarray, first: int, stop: int, *, variance: float, c
 def _block(
     num_nodes: int, numbers: range, seed: int, size: float = 1.0, trivial: np.ndarray | None = None
 ) -> np.ndarray:
-    out = np.empty((num_nodes, len(numbers)), dtype=np.float32)
+    out = torch.empty(num_nodes, len(numbers)).numpy()  # where torch's memory begins, so does a line of the cache
     probe = _small_probe if num_nodes <= SMALL else _probe
 
     def fill(columns: slice) -> None:  # eight at once: single numbers far apart are slow to write
