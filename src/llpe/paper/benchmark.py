@@ -8,7 +8,7 @@ number of settings to choose from, on validation nodes; the base keeps its recip
     encodings   options, ``choices`` of the search, and ``large``: changes beyond 5000 nodes
     where       ``input``, ``layers``, or both
     conditions  ``labels`` for each class, ``features = false``; of an empty one also ``groups`` of test nodes
-    most        the most splits, epochs and choices
+    most        upper limits of splits, epochs and choices
 
 A cell that is in the CSV file of splits, and was made by the same command, is not computed again.
 """
