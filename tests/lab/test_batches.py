@@ -107,21 +107,19 @@ def test_batches_are_refused_where_nodes_see_each_other():
         train_split(task_of(model={"name": "sage"}, batch=8), SPLIT, 0)
 
 
-def shares(monkeypatch, model, few, *, encoding=None, dropout=0.0, input_dropout=0.0):
-    """The outcome of a split and what its steps share, where graphs of ``few`` nodes count as few."""
-    monkeypatch.setattr(batches, "FEW_NODES", few)
+def shares(model, *, encoding=None, dropout=0.0, input_dropout=0.0):
+    """The outcome of a split, and what its steps share."""
     options = {"name": model, "layers": 2, "dropout": dropout, "input_dropout": input_dropout}
     task = task_of(model=options, encoding=encoding or {"name": "llpe", "dim": 8, "order": 16})
     return train_split(task, SPLIT, 0), batches_of(task).share
 
 
-@pytest.mark.parametrize("few", [0, 1000])
-@pytest.mark.parametrize("model", ["mlp", "sage", "gcn", "gt", "GAT"])
-def test_reading_few_rows_and_sharing_passes_change_no_training(model, few, monkeypatch):
-    outcome, share = shares(monkeypatch, model, few)
-    assert share == (None if (model, few) == ("mlp", 0) else "logits")
+@pytest.mark.parametrize("model", ["sage", "gcn", "gt", "GAT"])
+def test_sharing_a_pass_changes_no_training(model, monkeypatch):
+    outcome, share = shares(model)
+    assert share == "logits"
     monkeypatch.setattr(batches, "same_in_training", lambda model, forward: False)
-    plain, share = shares(monkeypatch, model, 1000)
+    plain, share = shares(model)
     assert share is None
     assert (outcome.test, outcome.best_epoch, outcome.epochs) == (plain.test, plain.best_epoch, plain.epochs)
     np.testing.assert_allclose(outcome.traces["curves"]["loss"], plain.traces["curves"]["loss"], rtol=1e-4)
@@ -129,15 +127,21 @@ def test_reading_few_rows_and_sharing_passes_change_no_training(model, few, monk
 
 @pytest.mark.parametrize("model", ["sage", "gt"])
 def test_with_dropout_the_states_before_it_are_shared_and_training_is_bit_for_bit_the_same(model, monkeypatch):
-    outcome, share = shares(monkeypatch, model, 0, dropout=0.5)
+    outcome, share = shares(model, dropout=0.5)
     assert share == "states"
     monkeypatch.setattr(batches, "same_in_training", lambda model, forward: False)
-    plain, share = shares(monkeypatch, model, 0, dropout=0.5)
+    plain, share = shares(model, dropout=0.5)
     assert share is None
     assert all(torch.equal(outcome.state[name], plain.state[name]) for name in plain.state)
 
 
-@pytest.mark.parametrize("few", [0, 1000])
-def test_an_input_that_is_drawn_at_random_in_training_shares_nothing(few, monkeypatch):
-    assert shares(monkeypatch, "sage", few, encoding={"name": "san", "dim": 8, "k": 8})[1] is None
-    assert shares(monkeypatch, "sage", few, input_dropout=0.5)[1] is None
+def test_an_input_that_is_drawn_at_random_in_training_shares_nothing():
+    assert shares("sage", encoding={"name": "san", "dim": 8, "k": 8})[1] is None
+    assert shares("sage", input_dropout=0.5)[1] is None
+
+
+@pytest.mark.parametrize("model", ["mlp", "sage", "gt"])
+def test_rows_read_alone_have_the_logits_of_the_whole_graph(model):
+    task = task_of(model={"name": model}, encoding={"name": "llpe", "dim": 8, "order": 16})
+    logits, _ = batches_of(task).validation(task.model.eval(), None)
+    torch.testing.assert_close(logits, task.model(task.model.inputs(task.data))[SPLIT.val], rtol=1e-4, atol=1e-5)

@@ -108,7 +108,7 @@ def test_the_extended_table_has_the_same_cells_in_another_space():
 @pytest.mark.parametrize(
     ("model", "encodings", "num_nodes", "trials", "splits", "space"),
     [
-        ("gt", ["llpe", "san"], 999, 48, 10, {}),
+        ("gt", ["llpe", "san"], 999, 16, 10, {}),
         ("mlp", ["llpe", "none"], 1000, 24, 10, {}),
         ("sage", PROBES, 4999, 24, 10, {"probes,dim": [[32, 128], [64, 128], [64, 256]], "order": [16, 32]}),
         ("mlp", ["san"], 5000, 12, 10, {"k": [8, 16], "encoding.dim": [32], "model.hidden": [64]}),

@@ -26,7 +26,6 @@ from llpe.models import Classifier, Inputs, take_rows
 MANY_ROWS = 100_000  # training rows above which mini-batches are the default
 BATCH = 8192
 SAMPLE = 65536  # rows by which an encoding in a folder is scaled
-FEW_NODES = 1000  # below, a call costs more than its rows
 
 Scored = tuple[Tensor, Tensor]  # logits of some rows, and their classes
 
@@ -36,7 +35,7 @@ class View:
     """Rows of a graph and their classes; their logits are ``rows`` of what the model gives for ``inputs``."""
 
     inputs: Inputs
-    rows: Tensor | slice
+    rows: slice
     target: Tensor
 
 
@@ -128,27 +127,20 @@ def full_batch(
     model: Classifier, data: Data, inputs: Inputs | None, split: Split, device: torch.device = CPU
 ) -> FullBatch:
     """Reads no more rows than a split needs, and shares what is the same in training and in evaluation."""
-    few = int(data.num_nodes or 0) < FEW_NODES
-    parts = split.train.to(device), split.val.to(device)
-    targets = [data.y[rows].to(device) for rows in (split.train, split.val)]
+    parts = split.train, split.val
+    targets = [data.y[rows].to(device) for rows in parts]
     graph = whole_parts(data, device)
-    if inputs is None and not few:
-        rows = (model.inputs(rows_of(data, rows)).to(device) for rows in (split.train, split.val))
-        train, val = (View(each, slice(None), target) for each, target in zip(rows, targets, strict=True))
-        return FullBatch(graph, train, val)
-    both, count = torch.cat(parts), len(split.train)
-    places: tuple[Tensor | slice, Tensor | slice] = (slice(count), slice(count, None))
     if inputs is None:
-        together = model.inputs(rows_of(data, both.cpu())).to(device)
-    elif few:
-        together, places = inputs.to(device), parts
-    else:
-        together = inputs.to(device).take(both)
-    same = same_in_training(model, lambda: model(together))
-    if few or same:
+        views = (model.inputs(rows_of(data, rows)).to(device) for rows in parts)
+        train, val = (View(each, slice(None), target) for each, target in zip(views, targets, strict=True))
+        return FullBatch(graph, train, val)
+    together = inputs.to(device).take(torch.cat(parts).to(device))
+    if same_in_training(model, lambda: model(together)):
+        places = slice(len(split.train)), slice(len(split.train), None)
         train, val = (View(together, place, target) for place, target in zip(places, targets, strict=True))
-        return FullBatch(graph, train, val, "logits" if same else None)
-    train, val = (View(together.take(rows), slice(None), target) for rows, target in zip(parts, targets, strict=True))
+        return FullBatch(graph, train, val, "logits")
+    apart = (together.take(rows.to(device)) for rows in parts)
+    train, val = (View(each, slice(None), target) for each, target in zip(apart, targets, strict=True))
     return FullBatch(graph, train, val, "states" if same_in_training(model, lambda: model.states(together)) else None)
 
 

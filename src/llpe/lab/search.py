@@ -51,7 +51,7 @@ from llpe.storage import sweep
 
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
 RISING = 0.9  # a trial whose best epoch is in the last tenth is still improving
-ENOUGH_NODES = 500  # validation nodes that a trial is evaluated on at first: fewer choose by chance
+ENOUGH_NODES = 100  # validation nodes that a trial is evaluated on at first: with fewer, luck decides who goes on
 WAVE = 9
 OnTrial = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
 KEPT = {"halving": 3, "median": 2, "none": 1}  # one of this many goes on after a step
