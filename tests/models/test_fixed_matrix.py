@@ -4,9 +4,7 @@ import pytest
 import torch
 
 from llpe.models import make_backbone, take_rows
-from llpe.models.dropout import dropout
-from llpe.models.features import FeatureLinear
-from llpe.models.fixed_matrix import FixedMatrix
+from llpe.models.fixed_matrix import FeatureLinear, FixedMatrix, dropout
 from llpe.spmm import csr_tensor, quiet
 
 
@@ -63,7 +61,6 @@ def test_a_fixed_matrix_holds_itself_and_its_transpose_by_rows(x):
     with quiet():
         assert torch.equal(torch.sparse_csr_tensor(start, columns, matrix.values[order]).to_dense(), x.T)
     assert (start.dtype, columns.dtype) == (torch.int32, torch.int32)
-    assert repr(matrix) == f"FixedMatrix(shape=[20, 30], entries={int((x > 0).sum())})"
 
 
 def test_an_empty_matrix_gives_zeros_and_zero_gradients():

@@ -10,7 +10,7 @@ from torch_geometric.nn import GCNConv, SAGEConv
 
 from llpe.graph import tiny
 from llpe.models import make_backbone
-from llpe.models.backbone import Edges
+from llpe.models.operations import Edges
 
 GRAPHS = ("grid", "star", "directed", "self-loops", "duplicate-edges", "isolated-node", "no-edges", "single-node")
 every_graph = pytest.mark.parametrize("graph", GRAPHS)
@@ -164,7 +164,7 @@ def test_strong_gt_alternates_attention_and_a_linear_map():
 
 
 def test_dropped_attention_is_unbiased_and_the_same_again_in_backward(monkeypatch):
-    monkeypatch.setattr("llpe.models.gt.QUERY_ROWS", 4)
+    monkeypatch.setattr("llpe.models.operations.QUERY_ROWS", 4)
     gt = make_backbone("gt", width=8, layers=1, variant="strong", heads=2, attention_dropout=0.3)
     attention = gt.layers[0].operation
     h = torch.randn(6, 8)

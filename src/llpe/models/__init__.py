@@ -15,11 +15,10 @@ from torch import nn
 
 from llpe.checks import refusal, show
 from llpe.models.adapter import PYG_MODELS, Adapter, PyGOperation
-from llpe.models.backbone import VARIANTS, Backbone, LinearOperation, Operation, Stack
+from llpe.models.backbone import VARIANTS, Backbone, Stack
 from llpe.models.classifier import Classifier, Inputs
 from llpe.models.fixed_matrix import take_rows
-from llpe.models.gt import Attention
-from llpe.models.operations import GcnOperation, SageOperation
+from llpe.models.operations import Attention, GcnOperation, LinearOperation, Operation, SageOperation
 
 __all__ = [
     "BACKBONES",

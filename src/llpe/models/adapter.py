@@ -15,7 +15,8 @@ from torch_geometric.nn.models import basic_gnn
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 
 from llpe.checks import check_count, checked, refusal
-from llpe.models.backbone import Backbone, Edges, Operation
+from llpe.models.backbone import Backbone
+from llpe.models.operations import Edges, Operation
 
 PYG_MODELS: dict[str, type[BasicGNN]] = {
     name: value

@@ -12,10 +12,9 @@ from torch_geometric.data import Batch, Data
 
 from llpe.checks import check_choice, check_count, checked, refusal
 from llpe.device import no_autocast
-from llpe.models.backbone import Edges, check_share
-from llpe.models.dropout import dropout as drop
-from llpe.models.features import FeatureLinear
-from llpe.models.fixed_matrix import FixedMatrix
+from llpe.models.fixed_matrix import FeatureLinear, FixedMatrix
+from llpe.models.fixed_matrix import dropout as drop
+from llpe.models.operations import Edges, check_share
 from llpe.storage import require_memory
 
 if TYPE_CHECKING:
