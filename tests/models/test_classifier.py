@@ -142,7 +142,7 @@ def test_models_without_features_and_models_without_encoding_work(data):
     assert features_only(data).shape == (12, 3)
 
 
-def test_feed_forward_parts_are_as_wide_as_hidden_unless_told():
+def test_feed_forward_parts_are_as_wide_as_hidden_unless_given():
     assert make(model="gt").backbone.feedforward == 8
     assert make(model="gt", feedforward=5).backbone.feedforward == 5
 
@@ -150,16 +150,12 @@ def test_feed_forward_parts_are_as_wide_as_hidden_unless_told():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"in_features": -1}, "`in_features` must be an integer of at least 0, got -1"),
         ({"num_classes": 1}, "`num_classes` must be an integer of at least 2, got 1"),
-        ({"hidden": 0}, "`hidden` must be an integer of at least 1, got 0"),
         ({"encoding": nn.Linear(2, 2)}, "`encoding.dim` must be an integer of at least 0, got None"),
         ({"encoding": FakeEncoding(0), "in_features": 0}, "`in_features` must be at least 1 without an encoding"),
         ({"model": "gt", "hidden": 7}, "`width` must be a multiple of heads=4, got 11"),
-        ({"model": "nothing"}, "`model` must be one of mlp, sage"),
         ({"input_dropout": -0.1}, "`input_dropout` must be at least 0 and below 1"),
-        ({"input_dropout": 1.0}, "`input_dropout` must be"),
-        ({"input_dropout": float("nan")}, "`input_dropout` must be"),
+        ({"where": "head"}, "`where` must be one of 'input', 'layers', got 'head'"),
     ],
 )
 def test_bad_arguments_are_refused(options, message):
@@ -206,5 +202,3 @@ def test_an_encoding_may_be_added_before_every_layer(data, model, variant):
     expected = classifier.head(classifier.backbone.norm(h))
     torch.testing.assert_close(classifier(data), expected)
     torch.testing.assert_close(classifier(classifier.inputs(data), torch.tensor([4, 1])), expected[[4, 1]])
-    with pytest.raises(ValueError, match="`where` must be one of 'input', 'layers', got 'head'"):
-        make(where="head")

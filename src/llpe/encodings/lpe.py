@@ -25,7 +25,22 @@ from llpe.spectrum import full_spectrum
 
 
 class _FromEnds(LinearEncoding):
-    """What ``k`` eigenvectors from one end or both have in common."""
+    """Eigenvectors from one end of the spectrum, or both, projected to ``dim`` columns.
+
+    Args:
+        dim: width of the output.
+        k: number of eigenvectors; a column that a small graph does not have is zero.
+        seed: fixes signs and bases of the eigenvectors, and the initial projection.
+
+    Example:
+        >>> from llpe.graph import tiny
+        >>> for kind in (LPEFirst, LPELast, LPEEnds):
+        ...     encoding = kind(4, k=2)
+        ...     encoding(encoding.prepare(tiny("path"))).shape
+        torch.Size([5, 4])
+        torch.Size([5, 4])
+        torch.Size([5, 4])
+    """
 
     part = "vectors"
     from_spectrum = True
@@ -50,19 +65,7 @@ class _FromEnds(LinearEncoding):
 
 @final
 class LPEFirst(_FromEnds):
-    """The first ``k`` nontrivial eigenvectors, projected to ``dim`` columns.
-
-    Args:
-        dim: width of the output.
-        k: number of eigenvectors; a column that a small graph does not have is zero.
-        seed: fixes signs and bases of the eigenvectors, and the initial projection.
-
-    Example:
-        >>> from llpe.graph import tiny
-        >>> encoding = LPEFirst(4, k=2)
-        >>> encoding(encoding.prepare(tiny("path"))).shape
-        torch.Size([5, 4])
-    """
+    """The first ``k`` nontrivial eigenvectors, projected to ``dim`` columns."""
 
     name = "lpe-fk"
     ends = "first"
@@ -75,20 +78,8 @@ class LPEFirst(_FromEnds):
 class LPELast(_FromEnds):
     """The last ``k`` eigenvectors, projected to ``dim`` columns: what tells classes apart where neighbours differ.
 
-    On a graph of at most k nodes each of its eigenvectors appears once, the trivial one too.
-
-    Not among the paper's encodings, but what its Theorem 2 is about.
-
-    Args:
-        dim: width of the output.
-        k: number of eigenvectors; a column that a small graph does not have is zero.
-        seed: fixes signs and bases of the eigenvectors, and the initial projection.
-
-    Example:
-        >>> from llpe.graph import tiny
-        >>> encoding = LPELast(4, k=2)
-        >>> encoding(encoding.prepare(tiny("path"))).shape
-        torch.Size([5, 4])
+    On a graph of at most k nodes each of its eigenvectors appears once, the trivial one too. Not among the paper's
+    encodings, but what its Theorem 2 is about.
     """
 
     name = "lpe-lk"
@@ -108,12 +99,6 @@ class LPEEnds(_FromEnds):
         dim: width of the output.
         k: number of eigenvectors from each end; a column that a small graph does not have is zero.
         seed: fixes signs and bases of the eigenvectors, and the initial projection.
-
-    Example:
-        >>> from llpe.graph import tiny
-        >>> encoding = LPEEnds(4, k=2)
-        >>> encoding(encoding.prepare(tiny("path"))).shape
-        torch.Size([5, 4])
     """
 
     name = "lpe-flk"

@@ -29,8 +29,6 @@ from llpe.functional import padded
 from llpe.graph import Graph
 from llpe.spectrum import end_spectrum
 
-CHUNK_ENTRIES = 2**22  # entries of eigenvectors sorted between the bends at once
-
 
 @final
 class SignNet(Encoding):
@@ -107,10 +105,7 @@ def _lines(slope: Tensor, offset: Tensor, weight: Tensor, bias: Tensor) -> Tenso
 def _totals(sizes: Tensor, mask: Tensor, bends: Tensor) -> Tensor:
     """For each row, between any two bends, the sum of its entries and how many: [rows, 2(hidden + 1)]."""
     intervals = bends.numel() + 1
+    interval = torch.searchsorted(bends, sizes)
     out = sizes.new_zeros(sizes.size(0), 2 * intervals)
-    rows = sizes.size(0) if torch.compiler.is_compiling() else max(1, CHUNK_ENTRIES // max(1, sizes.size(1)))
-    for total, size, there in zip(out.split(rows), sizes.split(rows), mask.split(rows), strict=True):
-        interval = torch.searchsorted(bends, size)
-        total.scatter_add_(1, interval, size * there)
-        total.scatter_add_(1, interval + intervals, there.to(size.dtype))
-    return out
+    out.scatter_add_(1, interval, sizes * mask)
+    return out.scatter_add_(1, interval + intervals, mask.to(sizes.dtype))
