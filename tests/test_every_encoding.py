@@ -144,10 +144,7 @@ def test_a_false_claim_of_invariance_is_found():
     """The same eigenvectors as lpe-fk, in a class of another module that claims too much."""
 
     class Boastful(Encoding):
-        name, invariances = "boastful", frozenset({"sign", "basis"})
-
-        def fixed_arguments(self):
-            return {}
+        name, invariances, fixed_by = "boastful", frozenset({"sign", "basis"}), ()
 
         def compute(self, graph, cache):
             return {"vectors": end_spectrum(graph, first=4, last=0, cache=cache).vectors}

@@ -7,8 +7,8 @@
 
 A whole graph that was not prepared is prepared when it is first encoded, and keeps its fixed part.
 
-A subclass says what its fixed part is made of (:meth:`fixed_arguments`), computes it (:meth:`compute`), and turns it
-into an encoding (:meth:`forward`). Everything random in it follows ``seed``: the fixed part always, the parameters
+A subclass says what its fixed part depends on (``fixed_by``), computes it (:meth:`compute`), and turns it into an
+encoding (:meth:`forward`). Everything random in it follows ``seed``: the fixed part always, the parameters
 when the module is built; a later ``reset_parameters()`` draws from torch's global generator, as in PyTorch.
 """
 
@@ -52,6 +52,8 @@ class Encoding(Described, nn.Module, ABC):
         needs, keeps, cost: for the documents, what ``prepare`` computes for a graph of n nodes, the size of what it
             leaves on data, and the time it takes.
         reference: where the encoding comes from.
+        fixed_by: the arguments that the fixed part depends on: they name and key it.
+        choices: what a search chooses from, by option; options that go together are written with a comma.
         paper_options: its options in the paper's protocol, where our defaults are others.
     """
 
@@ -65,6 +67,8 @@ class Encoding(Described, nn.Module, ABC):
     keeps: str = "n × 0"
     cost: str = "nothing"
     reference: ClassVar[str] = ""
+    fixed_by: ClassVar[tuple[str, ...]]
+    choices: ClassVar[Mapping[str, list[Any]]] = {}
     paper_options: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, dim: int, seed: int) -> None:
@@ -74,10 +78,6 @@ class Encoding(Described, nn.Module, ABC):
         self.dim = dim
         self.seed = seed
         self._digest: str | None = None  # of the arguments, which do not change after construction
-
-    @abstractmethod
-    def fixed_arguments(self) -> dict[str, Any]:
-        """The arguments that the fixed part depends on: they name and key it."""
 
     @abstractmethod
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
@@ -93,13 +93,17 @@ class Encoding(Described, nn.Module, ABC):
 
     @classmethod
     def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """What a search chooses from, by option; options that go together are written with a comma.
+        """What a search chooses from, where that depends on more than the class: ``choices`` by default.
 
         Args:
             preset: ``paper``, ``authors`` or ``extended``, see :mod:`llpe.lab.spaces`.
             decided: the options that the encoding's name decides.
         """
-        return {}
+        return dict(cls.choices)
+
+    def fixed_arguments(self) -> dict[str, Any]:
+        """The arguments of ``fixed_by`` with their values."""
+        return {name: getattr(self, name) for name in self.fixed_by}
 
     def fixed_bytes(self, num_nodes: int) -> int:
         """Size of the fixed part on a graph of that many nodes, in float32: ``keeps`` in numbers."""

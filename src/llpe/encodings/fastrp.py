@@ -9,8 +9,7 @@ filters, equal weights, and the low end of the spectrum alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, final
+from typing import ClassVar, final
 
 import numpy as np
 import torch
@@ -49,6 +48,8 @@ class FastRP(Encoding):
 
     name = "fastrp"
     invariances = frozenset({"sign", "basis"})
+    fixed_by = ("dim", "powers", "exponent", "seed")
+    choices: ClassVar = {"powers": [2, 3, 5, 8], "exponent": [-1.0, -0.5, 0.0], "size": [0.1, 1.0]}
     needs = "(D⁻¹A)^k·S, no eigenvector"
     keeps = "n × dim"
     cost = "powers · dim · edges, sparse products"
@@ -61,15 +62,8 @@ class FastRP(Encoding):
         check_number("size", size, above=0.0)
         self.powers, self.exponent, self.size = powers, exponent, size
 
-    @classmethod
-    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
-        return {"powers": [2, 3, 5, 8], "exponent": [-1.0, -0.5, 0.0], "size": [0.1, 1.0]}
-
     def reset_parameters(self) -> None:
         """There are none."""
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("dim", "powers", "exponent", "seed")}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         require_memory(16 * graph.num_nodes * self.dim, f"{self.dim} random signals", "Ask for fewer.")

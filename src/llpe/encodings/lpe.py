@@ -11,8 +11,7 @@ The eigenvectors are as the solver-independent convention of :mod:`llpe.spectrum
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 from torch import Tensor
 
@@ -45,19 +44,14 @@ class _FromEnds(LinearEncoding):
     part = "vectors"
     from_spectrum = True
     cost = "iterations · (edges + n·k), by Krylov spaces"
+    fixed_by = ("k", "seed")
+    choices: ClassVar = {"k": [8, 16, 32, 64, 128, 256, 512]}
     ends: ClassVar[Literal["first", "last", "both"]]
 
     def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
         check_count("k", k)
         super().__init__(dim, 2 * k if self.ends == "both" else k, seed)
         self.k = k
-
-    @classmethod
-    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
-        return {"k": [8, 16, 32, 64, 128, 256, 512]}
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"k": self.k, "seed": self.seed}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         return {"vectors": laplacian_eigenvectors(graph, self.k, ends=self.ends, seed=self.seed, cache=cache)}
@@ -127,6 +121,7 @@ class LPEFull(LinearEncoding):
     name = "lpe-full"
     part = "vectors"
     from_spectrum = True
+    fixed_by = ("width", "seed")
     needs = "all eigenpairs"
     keeps = "n × n"
     cost = "O(n³), by LAPACK"
@@ -135,9 +130,6 @@ class LPEFull(LinearEncoding):
     def __init__(self, dim: int, *, width: int | None = None, seed: int = 0) -> None:
         super().__init__(dim, width, seed)
         self.width = width
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"width": self.width, "seed": self.seed}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         return {"vectors": square_columns(full_spectrum(graph, seed=self.seed, cache=cache).vectors, self.width)}

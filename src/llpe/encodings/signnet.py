@@ -14,8 +14,7 @@ NOTE[PAPER]: the paper does not say which φ it used, and common ones are a GIN 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast, final
+from typing import ClassVar, cast, final
 
 import torch
 import torch.nn.functional as F
@@ -52,14 +51,12 @@ class SignNet(Encoding):
     comparable = True
     invariances = frozenset({"sign"})
     from_spectrum = True
+    fixed_by = ("k", "seed")
+    choices: ClassVar = {"k": [8, 16, 32, 64, 128, 256, 512]}
     needs = "the first k + 1 eigenpairs"
     keeps = "n × k"
     cost = "iterations · (edges + n·k), by Krylov spaces; n·k·log(hidden) in each forward pass"
     reference = "Lim et al., Sign and Basis Invariant Networks for Spectral Graph Representation Learning, 2022"
-
-    @classmethod
-    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
-        return {"k": [8, 16, 32, 64, 128, 256, 512]}
 
     def __init__(self, dim: int, *, k: int = 16, hidden: int = 64, out: int = 4, seed: int = 0) -> None:
         super().__init__(dim, seed)
@@ -74,9 +71,6 @@ class SignNet(Encoding):
         for layer in (*self.phi, *self.rho):
             if isinstance(layer, nn.Linear):
                 layer.reset_parameters()
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"k": self.k, "seed": self.seed}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         spectrum = end_spectrum(graph, first=self.k + 1, seed=self.seed, cache=cache)
