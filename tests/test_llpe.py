@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from llpe import LLPE, Graph, ProbeLLPE, end_spectrum, full_spectrum, make_encoding, tiny
+from llpe import LLPE, ProbeLLPE, end_spectrum, full_spectrum, make_encoding, tiny
 from llpe.data.synthetic import sbm
 from llpe.encodings.filtered import SHARE
 from llpe.encodings.llpe import minmax
@@ -16,20 +16,15 @@ from naive_formulas import naive_gains
 PLAIN = {"size": 1.0, "start": "uniform"}  # the paper's formula and what it learns
 
 
-def naive_directions(spectrum, probe):
+def naive_directions(spectrum, seed):
     """Σ_E √dim(E)·P_E g/‖P_E g‖ eigenspace by eigenspace, as columns that add up to it."""
     columns = torch.zeros_like(spectrum.vectors)
+    probe = torch.from_numpy(draw(columns.size(0), 1, seed)).double()
     for space in spectrum.spaces.unique():
         inside = spectrum.vectors[:, spectrum.spaces == space]
         direction = inside @ (inside.T @ probe)
-        columns[:, spectrum.spaces == space] = (direction / direction.norm() * inside.size(1) ** 0.5 / inside.size(1))[
-            :, None
-        ]
+        columns[:, spectrum.spaces == space] = direction / direction.norm() / inside.size(1) ** 0.5
     return columns
-
-
-def probe_of(graph, seed=0):
-    return torch.from_numpy(draw(graph.num_nodes, 1, seed)[:, 0]).double()
 
 
 @pytest.mark.parametrize("scaling", ["unit", "minmax"])
@@ -38,14 +33,11 @@ def probe_of(graph, seed=0):
 @pytest.mark.filterwarnings("ignore::llpe.GraphWarning")
 def test_forward_and_gradient_are_the_papers_formula(name, source, scaling):
     data = tiny(name) if name in TINY else sbm(n=300, homophily=0.3, seed=2)
-    graph = Graph.from_data(data)
     k = 2 if source == "ends" else None
     encoding = LLPE(5, order=12 if name in TINY else 64, source=source, k=k, scaling=scaling, seed=3, **PLAIN).double()
     prepared = encoding.prepare(data)
-    make = {"full": full_spectrum, "ends": lambda *a, **b: end_spectrum(*a, first=2, last=2, **b)}[source]
-    spectrum = make(graph, seed=3, cache=False)
-    scaled = minmax(spectrum.vectors) if scaling == "minmax" else naive_directions(spectrum, probe_of(graph, 3))
-
+    spectrum = full_spectrum(data, seed=3) if k is None else end_spectrum(data, first=k, last=k, seed=3)
+    scaled = minmax(spectrum.vectors) if scaling == "minmax" else naive_directions(spectrum, 3)
     theta = encoding.theta.detach().clone().requires_grad_()
     naive = scaled @ naive_gains(spectrum.values, theta)
     ours = encoding(prepared)
@@ -168,13 +160,12 @@ def test_the_defaults_of_probes_fit_together():
         assert (encoding.probes, encoding.theta.size(1)) == (probes, filters)
 
 
-FORMS = {"llpe": {}, "llpe-ends": {}, "llpe-probes": {"probes": 16, "rows": "plain"}}
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_heat_start_has_unit_variance_on_the_prepared_graph(name):
+@pytest.mark.parametrize(
+    ("name", "options"), [("llpe", {}), ("llpe-ends", {}), ("llpe-probes", {"probes": 16, "rows": "plain"})]
+)
+def test_heat_start_has_unit_variance_on_the_prepared_graph(name, options):
     data = sbm(n=500, homophily=0.5, seed=0)
-    encoding = make_encoding(name, dim=64, order=32, start="heat", size=1.0, **FORMS[name])
+    encoding = make_encoding(name, dim=64, order=32, start="heat", size=1.0, **options)
     filters = encoding.theta.size(1)
     with torch.no_grad():
         columns = encoding(encoding.prepare(data)).view(500, -1, filters)

@@ -5,7 +5,7 @@ import torch
 
 from llpe.models import make_backbone, take_rows
 from llpe.models.fixed_matrix import FeatureLinear, FixedMatrix, dropout
-from llpe.spmm import csr_tensor, quiet
+from llpe.spmm import quiet
 
 
 @pytest.fixture
@@ -21,10 +21,6 @@ def as_layout(x, layout, index=torch.int64):
             return result
         crow, col = result.crow_indices().to(index), result.col_indices().to(index)
         return torch.sparse_csr_tensor(crow, col, result.values(), size=x.shape)
-
-
-def dense(matrix):
-    return csr_tensor(matrix.start, matrix.columns, matrix.values, matrix.shape).to_dense()
 
 
 @pytest.mark.parametrize(
@@ -46,15 +42,6 @@ def test_sparse_features_equal_dense_ones_with_gradients(x, layout, index):
     torch.testing.assert_close(result, dense, atol=1e-6, rtol=0)
     for ours, theirs in zip(gradients, expected, strict=True):
         torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)
-
-
-def test_a_fixed_matrix_holds_itself_and_its_transpose_by_rows(x):
-    matrix = FixedMatrix(x.to_sparse())
-    assert torch.equal(dense(matrix), x)
-    start, columns, order = matrix.transposition
-    with quiet():
-        assert torch.equal(torch.sparse_csr_tensor(start, columns, matrix.values[order]).to_dense(), x.T)
-    assert (start.dtype, columns.dtype) == (torch.int32, torch.int32)
 
 
 def test_an_empty_matrix_gives_zeros_and_zero_gradients():
