@@ -15,7 +15,7 @@ from torch_geometric.data import Batch, Data
 import llpe.probes
 import llpe.spectrum
 from encoding_cases import CASES, NAMES, build, fixed_part
-from llpe import make_encoding, tiny
+from llpe import Graph, make_encoding, tiny
 from llpe.encodings import ENCODINGS, Encoding
 from llpe.graph import TINY
 from llpe.spectrum import end_spectrum
@@ -258,6 +258,8 @@ def test_a_part_of_an_unprepared_graph_and_a_changed_graph_are_refused(case):
     for change, got in (({"edge_index": None}, "no edges"), ({"n_id": torch.arange(12)}, "a sample")):
         with pytest.raises(ValueError, match=rf"must be a whole graph or prepared .* got {got} and no attribute"):
             encoding(tiny("grid").update(change))
+    with pytest.raises(ValueError, match=r"`data` must be a torch_geometric\.data\.Data, got Graph\. Call"):
+        encoding(Graph.from_data(tiny("grid")))
     data = encoding.prepare(tiny("grid"))
     data.num_nodes = 13
     with pytest.raises(ValueError, match=r"must have a row for each of 13 nodes, got 12.*has changed"):

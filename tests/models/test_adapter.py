@@ -99,7 +99,9 @@ def test_what_does_not_fit_is_refused_at_once(model, options, message):
         make_backbone(model, width=8, **options)
 
 
-def test_a_result_that_does_not_fit_is_refused():
+def test_what_is_no_module_and_a_result_that_does_not_fit_are_refused():
+    with pytest.raises(ValueError, match=r"`module` must be a torch\.nn\.Module, got str"):
+        Adapter("GAT", width=8)
     with pytest.raises(ValueError, match=r"`Own.forward` must return a tensor of shape \[12, 8\], got \[12, 5\]"):
         Adapter(Own(out=5), width=8)(H, DATA.edge_index)
 

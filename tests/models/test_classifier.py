@@ -155,6 +155,8 @@ def test_an_encoding_that_does_not_fit_is_refused(data):
     classifier.encoding.theta.data = torch.zeros(2, 9)
     with pytest.raises(ValueError, match=r"`encoding\(data\)` must have shape \[rows, 4\], got \[12, 9\]"):
         classifier(data)
+    with pytest.raises(ValueError, match=r"`data` must be a torch_geometric\.data\.Data, got Tensor\. Prepare it"):
+        classifier(data.x)
     data.place = data.place[:5]
     with pytest.raises(ValueError, match=r"one row for each of 12 rows of data.x, got 5\. Prepare the data"):
         make()(data)

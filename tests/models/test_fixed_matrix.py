@@ -61,6 +61,8 @@ def test_rows_are_taken_in_order_with_repeats(x):
     assert torch.equal(take_rows(x, rows), x[rows])
     none = take_rows(as_layout(x, torch.sparse_csr), rows[:0])
     assert none.shape == (0, 30)
+    with pytest.raises(ValueError, match=r"`rows` must be a tensor of node numbers or a mask, got \[0\]"):
+        take_rows(x, [0])
 
 
 @pytest.mark.parametrize(

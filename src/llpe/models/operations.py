@@ -6,6 +6,7 @@ up.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -88,9 +89,9 @@ class _Propagation(Operation):
         return Edges(edge_index, edge_weight, FixedMatrix(matrix))
 
     @staticmethod
+    @abstractmethod
     def normalise(source: Tensor, target: Tensor, weight: Tensor, num_nodes: int) -> Entries:
         """The entries of the normalised adjacency."""
-        raise NotImplementedError
 
 
 @final
