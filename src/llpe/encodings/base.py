@@ -133,12 +133,11 @@ class Encoding(Described, nn.Module, ABC):
             device: where to compute what is made of sparse products (``llpe-probes``), by default where the data is.
         """
         out = copy.copy(data) if isinstance(data, Data) else as_data(data)
-        graphs = [Graph.from_data(graph) for graph in _graphs(out)]
-        self.attach(out, graphs, cache, None if device is None else find_device(device))
+        self.attach(out, _views(out), cache, None if device is None else find_device(device))
         return out
 
     def attach(self, data: Data, graphs: list[Graph], cache: bool | Cache, device: torch.device | None = None) -> None:
-        """Writes the fixed part onto ``data``, whose view, or those of its graphs if it is a batch, are ``graphs``."""
+        """Writes the fixed part onto ``data``, given its undirected view, or those of the graphs of a batch."""
         given = data.x if isinstance(data.x, Tensor) else as_data(data).edge_index
         for graph in graphs:
             graph.device = device or given.device
@@ -198,7 +197,7 @@ class Encoding(Described, nn.Module, ABC):
             got = f"{'a sample' if sample else 'no edges'} and no attribute {name!r}"
             instead = f"Call data = encoding.prepare(data) on the whole graph, before rows are taken, with {self!r}."
             raise refusal("data", "be a whole graph or prepared by this encoding", got, instead)
-        self.attach(data, [Graph.from_data(graph) for graph in _graphs(data)], cache=True)
+        self.attach(data, _views(data), cache=True)
 
     def _dtype(self, data: Data) -> torch.dtype:
         """float64 if the features or the parameters are, else the features' dtype, else the parameters'."""
@@ -213,16 +212,16 @@ def _digest(arguments: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()[:6]
 
 
-def _graphs(data: Data) -> list[Data]:
-    """The graphs of a batch, or the one that ``data`` is."""
+def _views(data: Data) -> list[Graph]:
+    """The undirected views of the graphs of a batch, or of the one that ``data`` is."""
     if not isinstance(data, Batch):
-        return [data]
+        return [Graph.from_data(data)]
     if isinstance(data.get("adj_t"), Tensor):
         raise ValueError(
             "`data` must not be a Batch with torch's sparse tensors as adj_t, which PyG cannot take apart again. "
             "Prepare each graph before batching, e.g. with `pre_transform=Prepare(encoding)`."
         )
-    return data.to_data_list()
+    return [Graph.from_data(graph) for graph in data.to_data_list()]
 
 
 def _rows(data: Data) -> int | None:
