@@ -162,7 +162,7 @@ class Encoding(Described, nn.Module, ABC):
         """What :meth:`prepare` attaches for one graph, from the cache if it is there, by the attributes' names."""
         arguments = {"encoding": self.name, **self.fixed_arguments()}
         if self.on_device and graph.device.type != "cpu":
-            arguments["device"] = graph.device.type  # whose sums are rounded in another order
+            arguments["device"] = graph.device.type  # another device adds in another order, and rounds differently
         keep = False if self.from_spectrum else cache
         result = fetch("encoding", graph, arguments, lambda: Result(self.compute(graph, cache), {}), cache=keep)
         return {self.attribute(part): tensor for part, tensor in result.tensors.items() if self.uses(part)}

@@ -2,8 +2,8 @@
 
     P = size·√dim · Σ_k unit((D⁻¹A)^k · D^exponent · S) / ‖…‖,   k = 1 … powers,   S[v, j] ~ N(0, 1)
 
-where unit(·) scales each row to length 1, each power for itself, and the sum is scaled to rows of length 1 again. It
-is the fixed counterpart of :class:`~llpe.encodings.probe_llpe.ProbeLLPE`: random signals too, but powers instead of
+where unit(·) scales each row of a power to length 1, and the rows of the sum are scaled to length 1 again. It is the
+fixed counterpart of :class:`~llpe.encodings.probe_llpe.ProbeLLPE`: random signals too, but powers instead of
 filters, equal weights, and the low end of the spectrum alone.
 """
 
@@ -25,7 +25,7 @@ from llpe.probes import draw
 from llpe.spmm import multiply, torch_csr
 from llpe.storage import require_memory
 
-FAINTEST = 1e-150  # whose square is a number
+FAINTEST = 1e-150  # the square of a smaller one may be 0
 
 
 @final
