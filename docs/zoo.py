@@ -69,11 +69,9 @@ def section(row: dict[str, Any]) -> list[str]:
 
 
 def arguments(kind: type[Encoding]) -> dict[str, str]:
-    """What the docstring of the class says about each argument."""
-    found = re.search(r"^Args:\n(.*?)(?:\n\n|\Z)", inspect.getdoc(kind) or "", flags=re.MULTILINE | re.DOTALL)
-    entries = re.findall(
-        r"^    ([\w, ]+): (.*?)(?=^    \w|\Z)", found.group(1) if found else "", flags=re.M | re.DOTALL
-    )
+    """What the docstring of the class, or of one that it derives from, says about each argument."""
+    lists = (re.search(r"^Args:\n(.*?)(?:\n\n|\Z)", inspect.getdoc(each) or "", re.M | re.S) for each in kind.__mro__)
+    entries = re.findall(r"^    ([\w, ]+): (.*?)(?=^    \w|\Z)", next(filter(None, lists)).group(1), re.M | re.S)
     texts = {}
     for names, text in entries:
         words = " ".join(text.replace("``", "`").split()).replace("|", "\\|")

@@ -15,7 +15,7 @@ from torch_geometric.data import Batch, Data
 import llpe.probes
 import llpe.spectrum
 from encoding_cases import CASES, NAMES, build, fixed_part
-from llpe import make_encoding, tiny
+from llpe import Graph, make_encoding, tiny
 from llpe.encodings import ENCODINGS, Encoding
 from llpe.graph import TINY
 from llpe.spectrum import end_spectrum
@@ -33,8 +33,10 @@ def replace_everywhere(patch, original, replacement):
 
 @pytest.mark.parametrize("case", CASES)
 def test_an_encoding_knows_the_name_that_makes_it(case):
+    """And every argument, which its repr shows."""
     encoding, name = build(case), case.split()[0]
     assert encoding.name == name
+    assert all(f"{option}=" in repr(encoding) for option in inspect.signature(type(encoding)).parameters)
     if name in ENCODINGS and name != "none":  # its width is another than the one it is given
         options = {option: getattr(encoding, option) for option in ENCODINGS[name].options}
         assert repr(make_encoding(name, **options)) == repr(encoding)
@@ -66,40 +68,27 @@ def test_a_row_slice_is_the_rows_of_the_whole(case, name):
     assert torch.allclose(encoding(part), encoding(prepared)[rows], atol=1e-5)
 
 
-@pytest.mark.parametrize("case", NAMES)
-@pytest.mark.parametrize("names", [("path", "grid"), ("ring", "no-edges"), ("single-node", "star")])
-def test_a_batch_of_two_is_the_two_apart(case, names):
-    encoding = build(case)
-    graphs = [encoding.prepare(tiny(name)) for name in names]
-    apart = torch.cat([encoding(graph) for graph in graphs])
-    assert torch.allclose(encoding(Batch.from_data_list(graphs)), apart, atol=1e-5)
-
-
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize("case", NAMES)
-def test_same_seed_same_bytes(case, name):
+def test_same_seed_same_bytes_and_the_global_generator_is_left_alone(case, name):
+    state = torch.get_rng_state()
     one, two = build(case), build(case)
     first, second = one.prepare(tiny(name), cache=False), two.prepare(tiny(name), cache=False)
+    assert torch.equal(torch.get_rng_state(), state)
     for key, tensor in fixed_part(first, tiny(name)).items():
         assert torch.equal(tensor, second[key])
     assert torch.equal(one(first), two(second))
 
 
 @pytest.mark.parametrize("case", NAMES)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_dtype_follows_the_features(case, dtype):
+def test_dtype_follows_the_features_or_without_them_the_parameters(case):
     encoding, data = build(case), tiny("grid")
-    data.x = torch.randn(12, 3, dtype=dtype)
-    assert encoding(encoding.prepare(data)).dtype == dtype
-
-
-@pytest.mark.parametrize("case", NAMES)
-def test_a_double_encoding_of_a_graph_without_features_is_double(case):
-    encoding = build(case)
-    if not list(encoding.parameters()):
-        pytest.skip("nothing is learned")
-    encoding.double()
-    assert encoding(encoding.prepare(tiny("grid"))).dtype == torch.float64
+    for dtype in (torch.float32, torch.float64):
+        data.x = torch.randn(12, 3, dtype=dtype)
+        assert encoding(encoding.prepare(data)).dtype == dtype
+    if list(encoding.parameters()):
+        double = build(case).double()
+        assert double(double.prepare(tiny("grid"))).dtype == torch.float64
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -155,10 +144,7 @@ def test_a_false_claim_of_invariance_is_found():
     """The same eigenvectors as lpe-fk, in a class of another module that claims too much."""
 
     class Boastful(Encoding):
-        name, invariances = "boastful", frozenset({"sign", "basis"})
-
-        def fixed_arguments(self):
-            return {}
+        name, invariances, fixed_by = "boastful", frozenset({"sign", "basis"}), ()
 
         def compute(self, graph, cache):
             return {"vectors": end_spectrum(graph, first=4, last=0, cache=cache).vectors}
@@ -256,22 +242,6 @@ def test_reset_parameters_follows_the_global_seed(case):
 
 
 @pytest.mark.parametrize("case", NAMES)
-def test_building_leaves_the_global_generator_alone(case):
-    torch.manual_seed(0)
-    expected = torch.rand(1)
-    torch.manual_seed(0)
-    build(case).prepare(tiny("path"))
-    assert torch.equal(torch.rand(1), expected)
-
-
-@pytest.mark.parametrize("case", NAMES)
-def test_repr_shows_every_argument(case):
-    encoding = build(case)
-    for name in inspect.signature(type(encoding)).parameters:
-        assert f"{name}=" in repr(encoding)
-
-
-@pytest.mark.parametrize("case", NAMES)
 def test_an_unprepared_graph_is_prepared_once_where_it_is(case, monkeypatch):
     encoding, data = build(case), tiny("grid")
     prepared = build(case).prepare(data)
@@ -283,17 +253,13 @@ def test_an_unprepared_graph_is_prepared_once_where_it_is(case, monkeypatch):
 
 
 @pytest.mark.parametrize("case", NAMES)
-@pytest.mark.parametrize(("part", "got"), [("edge_index", "no edges"), ("n_id", "a sample")])
-def test_a_part_of_an_unprepared_graph_is_refused(case, part, got):
-    data = tiny("grid")
-    data[part] = None if part == "edge_index" else torch.arange(12)
-    with pytest.raises(ValueError, match=rf"`data` must be a whole graph or prepared .* got {got} and no attribute"):
-        build(case)(data)
-
-
-@pytest.mark.parametrize("case", NAMES)
-def test_a_changed_graph_is_refused(case):
+def test_a_part_of_an_unprepared_graph_and_a_changed_graph_are_refused(case):
     encoding = build(case)
+    for change, got in (({"edge_index": None}, "no edges"), ({"n_id": torch.arange(12)}, "a sample")):
+        with pytest.raises(ValueError, match=rf"must be a whole graph or prepared .* got {got} and no attribute"):
+            encoding(tiny("grid").update(change))
+    with pytest.raises(ValueError, match=r"`data` must be a torch_geometric\.data\.Data, got Graph\. Call"):
+        encoding(Graph.from_data(tiny("grid")))
     data = encoding.prepare(tiny("grid"))
     data.num_nodes = 13
     with pytest.raises(ValueError, match=r"must have a row for each of 13 nodes, got 12.*has changed"):
@@ -303,13 +269,15 @@ def test_a_changed_graph_is_refused(case):
 @pytest.mark.parametrize("late", [False, True], ids=["prepare", "forward"])
 @pytest.mark.parametrize("features", [True, False], ids=["x", "no x"])
 @pytest.mark.parametrize("case", NAMES)
-def test_a_prepared_batch_is_the_batch_of_prepared_graphs(case, features, late):
-    graphs = [tiny(name) for name in ("path", "no-edges", "grid")]
+def test_a_prepared_batch_is_the_batch_of_prepared_graphs_and_these_are_as_apart(case, features, late):
+    graphs = [tiny(name) for name in ("path", "no-edges", "grid", "single-node", "ring")]
     for graph in graphs:
         if features:
             graph.x = torch.randn(graph.num_nodes, 2, dtype=torch.float64)
     one, two = build(case), build(case)
-    expected = Batch.from_data_list([one.prepare(graph) for graph in graphs])
+    apart = [one.prepare(graph) for graph in graphs]
+    expected = Batch.from_data_list(apart)
+    assert torch.allclose(one(expected), torch.cat([one(graph) for graph in apart]), atol=1e-5)
     batch = Batch.from_data_list(graphs)
     batch.extra = torch.ones(3)  # what came after batching stays
     before, slices = set(batch.keys()), set(batch._slice_dict)

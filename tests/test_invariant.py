@@ -1,48 +1,23 @@
-"""LLPE from node features: the formula, what it depends on, and that it serves other graphs."""
+"""LLPE from node features: what it depends on, and that it serves other graphs; the formula is in test_fuzz."""
 
-import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from llpe import Cache, Graph, make_encoding, tiny
 from llpe.data import sbm
-from llpe.encodings.filtered import RATE, SHARE
+from llpe.encodings.filtered import SHARE
 from llpe.encodings.invariant import mixtures
-from llpe.laplacian import laplacian
 from llpe.models import Classifier
 
 
-def test_it_is_the_filter_of_the_laplacian_applied_to_the_centred_mixtures():
-    data = sbm(60, homophily=0.3)
-    encoding = make_encoding("llpe-invariant", dim=6, order=9, filters=3, size=2.0)
-    found = encoding(encoding.prepare(data)).detach().reshape(60, 2, 3)
-    matrix = laplacian(Graph.from_data(data), "rw").toarray()
-    values, right = np.linalg.eig(matrix)  # not symmetric: right · diag(values) · right⁻¹
-    signals = mixtures(Graph.from_data(data), 2, seed=0).double().numpy()
-    gains = encoding.response(values.real.clip(0, 2)).detach().double().numpy()
-    for f in range(3):
-        expected = 2.0 * right @ np.diag(gains[:, f]) @ np.linalg.inv(right) @ signals
-        assert np.allclose(found[:, :, f], expected.real, atol=1e-4)
-
-
-def test_mixtures_are_relative_to_their_mean_over_a_random_walk():
-    data = sbm(80)
-    graph = Graph.from_data(data)
-    signals = mixtures(graph, 3, seed=0)
-    assert np.abs(graph.degree @ signals.double().numpy()).max() < 1e-3
-    data.x = data.x + 5.0
-    assert torch.allclose(mixtures(Graph.from_data(data), 3, seed=0), signals, atol=1e-4)
-    assert not torch.allclose(mixtures(graph, 3, seed=1), signals, atol=0.1)
-
-
-def test_sparse_and_whole_number_features_are_features():
+@pytest.mark.parametrize("change", [Tensor.to_sparse, Tensor.long, Tensor.double, Tensor.flatten])
+def test_features_may_be_sparse_or_whole_numbers_or_one_for_each_node(change):
     data = sbm(50)
-    data.x = (data.x > 1).float()
+    data.x = (data.x[:, :1] > 1).float()
     expected = mixtures(Graph.from_data(data), 4, seed=0)
-    for x in (data.x.to_sparse(), data.x.long(), data.x.double()):
-        data.x = x
-        assert torch.allclose(mixtures(Graph.from_data(data), 4, seed=0), expected, atol=1e-6)
+    data.x = change(data.x)
+    assert torch.allclose(mixtures(Graph.from_data(data), 4, seed=0), expected, atol=1e-6)
 
 
 def test_a_graph_without_features_has_its_degrees():
@@ -63,13 +38,6 @@ def test_the_cache_knows_the_features(tmp_path):
     assert len(cache.entries()) == 2
     assert not torch.allclose(one, two)
     assert torch.equal(two, encoding(encoding.prepare(data, cache=False)))
-
-
-def test_bad_numbers_are_refused():
-    with pytest.raises(ValueError, match="`dim` must be a multiple of filters=4, got 6"):
-        make_encoding("llpe-invariant", dim=6)
-    with pytest.raises(ValueError, match="`filters` must be an integer of at least 1, got 0"):
-        make_encoding("llpe-invariant", dim=6, filters=0)
 
 
 @pytest.mark.parametrize("homophily", [0.1, 0.9])
@@ -106,26 +74,7 @@ def test_what_the_first_graph_sets_is_used_on_the_next_and_stored():
     assert torch.equal(loaded(loaded.prepare(other)), there)
 
 
-def test_the_penalty_is_on_the_change_of_the_filters():
-    data = sbm(100)
-    encoding = make_encoding("llpe-invariant", dim=8, l2=1.0)
-    prepared = encoding.prepare(data)
-    assert encoding.penalty(prepared).item() == pytest.approx(0, abs=1e-6)
-    with torch.no_grad():
-        encoding.theta += encoding.base / (RATE * encoding.base.abs().amax(dim=0))  # twice the bank
-    assert encoding.penalty(prepared).item() == pytest.approx(1.0, rel=1e-3)
-    assert make_encoding("llpe-invariant", dim=8, frozen=True).theta is None
-
-
 def test_a_graph_keeps_its_features_on_the_way():
     data = sbm(50)
     encoding = make_encoding("llpe-invariant", dim=8)
     assert torch.equal(encoding(encoding.prepare(data)), encoding(encoding.prepare(Graph.from_data(data))))
-
-
-def test_features_of_one_number_for_each_node():
-    data = sbm(50)
-    data.x = data.x[:, 0]
-    flat = mixtures(Graph.from_data(data), 3, seed=0)
-    data.x = data.x[:, None]
-    assert torch.equal(mixtures(Graph.from_data(data), 3, seed=0), flat)

@@ -23,19 +23,12 @@ class DegreePE(LinearEncoding):
     """Powers of the log-degree, projected to ``dim`` columns."""
 
     name, part = "degree", "powers"
-    invariances = frozenset({"sign", "basis"})
+    invariances, fixed_by, choices = frozenset({"sign", "basis"}), ("powers",), {"powers": [2, 4]}
     needs, keeps, cost = "the degrees", "n × powers", "edges"
-
-    @classmethod
-    def space(cls, preset, decided):
-        return {"powers": [2, 4]}
 
     def __init__(self, dim, *, powers=3, seed=0):
         super().__init__(dim, powers, seed)
         self.powers = powers
-
-    def fixed_arguments(self):
-        return {"powers": self.powers}
 
     def compute(self, graph, cache):
         return {"powers": torch.from_numpy(np.log1p(graph.degree)[:, None] ** np.arange(1, self.powers + 1))}

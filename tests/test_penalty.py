@@ -55,11 +55,14 @@ def test_the_penalty_is_that_of_the_gain_matrix_and_its_gradient_can_be_taken_tw
     assert torch.equal(encoding.theta.grad, 2 * once)
 
 
-def test_penalty_of_zero_filters_has_a_finite_gradient():
-    encoding = LLPE(4, order=8, l1=0.1, l2=0.1, **PLAIN)
+@pytest.mark.parametrize("start", ["uniform", "heat"])
+def test_where_nothing_is_learned_yet_the_penalty_is_nothing_and_its_gradient_finite(start):
+    encoding = LLPE(4, order=8, l1=0.1, l2=0.1, size=1.0, start=start)
     data = encoding.prepare(tiny("grid"))
     torch.nn.init.zeros_(encoding.theta)
-    encoding.penalty(data).backward()
+    penalty = encoding.penalty(data)
+    penalty.backward()
+    assert penalty.item() < 1e-12
     assert encoding.theta.grad.isfinite().all()
 
 
@@ -82,15 +85,6 @@ def test_the_penalty_of_a_bank_is_how_far_the_filters_moved_in_units_of_themselv
     naive = 0.3 * moved.abs().mean() + 0.7 * moved.square().mean().sqrt()
     ours = encoding.penalty(Batch.from_data_list(data) if graphs > 1 else data[0])
     assert ours.item() == pytest.approx(naive.item(), rel=1e-6)
-
-
-def test_at_the_start_the_penalty_of_a_bank_is_nothing_and_its_gradient_finite():
-    encoding = LLPE(4, order=8, l1=0.1)
-    data = encoding.prepare(tiny("grid"))
-    penalty = encoding.penalty(data)
-    penalty.backward()
-    assert penalty.item() < 1e-12
-    assert encoding.theta.grad.isfinite().all()
 
 
 def test_parts_of_the_penalty_are_small_and_never_taken_for_rows_of_nodes():

@@ -84,14 +84,11 @@ def test_edge_weights_reach_a_module_that_takes_them_and_are_else_ignored_with_a
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        (GAT(4, 8, num_layers=1), {}, r"`GAT.in_channels` must be 8, got 4\. Build it from 8 to 8 channels"),
         (GAT(8, 4, num_layers=1), {}, r"`GAT.out_channels` must be 8, got 4\. Build it from 8 to 8 channels"),
         (make_backbone("gt", width=12), {}, r"`Stack\.width` must be 8, got 12"),
         (Own(), {"layers": 3, "variant": "strong"}, "`model` must be a name to take layers, variant, got a Own"),
         ("GAT", {"num_layers": 2}, "`num_layers` must be left out .* or build the GAT yourself"),
         ("GAT", {"jk": 2}, "`jk` must be left out .* or build the GAT yourself"),
-        ("GAT", {"norm": 2}, "`norm` must be left out .* or build the GAT yourself"),
-        ("GAT", {"out_channels": 2}, "`out_channels` must be left out .* or build the GAT yourself"),
         ("GAT", {"heads": 3}, "`GAT` must be buildable from 8 to 8 channels .* got ValueError"),
         ("PNA", {}, "`PNA` must be buildable .* See torch_geometric.nn.models.PNA"),
         ("GIN", {"colour": "red"}, "`GIN` must be buildable .* got TypeError"),
@@ -102,7 +99,9 @@ def test_what_does_not_fit_is_refused_at_once(model, options, message):
         make_backbone(model, width=8, **options)
 
 
-def test_a_result_that_does_not_fit_is_refused():
+def test_what_is_no_module_and_a_result_that_does_not_fit_are_refused():
+    with pytest.raises(ValueError, match=r"`module` must be a torch\.nn\.Module, got str"):
+        Adapter("GAT", width=8)
     with pytest.raises(ValueError, match=r"`Own.forward` must return a tensor of shape \[12, 8\], got \[12, 5\]"):
         Adapter(Own(out=5), width=8)(H, DATA.edge_index)
 

@@ -1,6 +1,6 @@
 """The encodings, one file each, behind one interface; and the one table of their names.
 
-A name stands for a class and, where several stand for the same one, for the options that tell them apart. The same name
+A name stands for a class and, where a class has several names, for the options that differ between them. The same name
 is used everywhere: in configs, commands, tables, figures and run folders.
 """
 

@@ -7,8 +7,8 @@
 
 A whole graph that was not prepared is prepared when it is first encoded, and keeps its fixed part.
 
-A subclass says what its fixed part is made of (:meth:`fixed_arguments`), computes it (:meth:`compute`), and turns it
-into an encoding (:meth:`forward`). Everything random in it follows ``seed``: the fixed part always, the parameters
+A subclass says what its fixed part depends on (``fixed_by``), computes it (:meth:`compute`), and turns it into an
+encoding (:meth:`forward`). Everything random in it follows ``seed``: the fixed part always, the parameters
 when the module is built; a later ``reset_parameters()`` draws from torch's global generator, as in PyTorch.
 """
 
@@ -52,6 +52,8 @@ class Encoding(Described, nn.Module, ABC):
         needs, keeps, cost: for the documents, what ``prepare`` computes for a graph of n nodes, the size of what it
             leaves on data, and the time it takes.
         reference: where the encoding comes from.
+        fixed_by: the arguments that the fixed part depends on: they name and key it.
+        choices: what a search chooses from, by option; options that go together are written with a comma.
         paper_options: its options in the paper's protocol, where our defaults are others.
     """
 
@@ -65,6 +67,8 @@ class Encoding(Described, nn.Module, ABC):
     keeps: str = "n × 0"
     cost: str = "nothing"
     reference: ClassVar[str] = ""
+    fixed_by: ClassVar[tuple[str, ...]]
+    choices: ClassVar[Mapping[str, list[Any]]] = {}
     paper_options: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, dim: int, seed: int) -> None:
@@ -74,10 +78,6 @@ class Encoding(Described, nn.Module, ABC):
         self.dim = dim
         self.seed = seed
         self._digest: str | None = None  # of the arguments, which do not change after construction
-
-    @abstractmethod
-    def fixed_arguments(self) -> dict[str, Any]:
-        """The arguments that the fixed part depends on: they name and key it."""
 
     @abstractmethod
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
@@ -93,13 +93,17 @@ class Encoding(Described, nn.Module, ABC):
 
     @classmethod
     def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """What a search chooses from, by option; options that go together are written with a comma.
+        """What a search chooses from, where that depends on more than the class: ``choices`` by default.
 
         Args:
             preset: ``paper``, ``authors`` or ``extended``, see :mod:`llpe.lab.spaces`.
             decided: the options that the encoding's name decides.
         """
-        return {}
+        return dict(cls.choices)
+
+    def fixed_arguments(self) -> dict[str, Any]:
+        """The arguments of ``fixed_by`` with their values."""
+        return {name: getattr(self, name) for name in self.fixed_by}
 
     def fixed_bytes(self, num_nodes: int) -> int:
         """Size of the fixed part on a graph of that many nodes, in float32: ``keeps`` in numbers."""
@@ -129,12 +133,11 @@ class Encoding(Described, nn.Module, ABC):
             device: where to compute what is made of sparse products (``llpe-probes``), by default where the data is.
         """
         out = copy.copy(data) if isinstance(data, Data) else as_data(data)
-        graphs = [Graph.from_data(graph) for graph in _graphs(out)]
-        self.attach(out, graphs, cache, None if device is None else find_device(device))
+        self.attach(out, _views(out), cache, None if device is None else find_device(device))
         return out
 
     def attach(self, data: Data, graphs: list[Graph], cache: bool | Cache, device: torch.device | None = None) -> None:
-        """Writes the fixed part onto ``data``, whose view, or those of its graphs if it is a batch, are ``graphs``."""
+        """Writes the fixed part onto ``data``, given its undirected view, or those of the graphs of a batch."""
         given = data.x if isinstance(data.x, Tensor) else as_data(data).edge_index
         for graph in graphs:
             graph.device = device or given.device
@@ -159,7 +162,7 @@ class Encoding(Described, nn.Module, ABC):
         """What :meth:`prepare` attaches for one graph, from the cache if it is there, by the attributes' names."""
         arguments = {"encoding": self.name, **self.fixed_arguments()}
         if self.on_device and graph.device.type != "cpu":
-            arguments["device"] = graph.device.type  # whose sums are rounded in another order
+            arguments["device"] = graph.device.type  # another device adds in another order, and rounds differently
         keep = False if self.from_spectrum else cache
         result = fetch("encoding", graph, arguments, lambda: Result(self.compute(graph, cache), {}), cache=keep)
         return {self.attribute(part): tensor for part, tensor in result.tensors.items() if self.uses(part)}
@@ -194,7 +197,7 @@ class Encoding(Described, nn.Module, ABC):
             got = f"{'a sample' if sample else 'no edges'} and no attribute {name!r}"
             instead = f"Call data = encoding.prepare(data) on the whole graph, before rows are taken, with {self!r}."
             raise refusal("data", "be a whole graph or prepared by this encoding", got, instead)
-        self.attach(data, [Graph.from_data(graph) for graph in _graphs(data)], cache=True)
+        self.attach(data, _views(data), cache=True)
 
     def _dtype(self, data: Data) -> torch.dtype:
         """float64 if the features or the parameters are, else the features' dtype, else the parameters'."""
@@ -209,16 +212,16 @@ def _digest(arguments: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()[:6]
 
 
-def _graphs(data: Data) -> list[Data]:
-    """The graphs of a batch, or the one that ``data`` is."""
+def _views(data: Data) -> list[Graph]:
+    """The undirected views of the graphs of a batch, or of the one that ``data`` is."""
     if not isinstance(data, Batch):
-        return [data]
+        return [Graph.from_data(data)]
     if isinstance(data.get("adj_t"), Tensor):
         raise ValueError(
             "`data` must not be a Batch with torch's sparse tensors as adj_t, which PyG cannot take apart again. "
             "Prepare each graph before batching, e.g. with `pre_transform=Prepare(encoding)`."
         )
-    return data.to_data_list()
+    return [Graph.from_data(graph) for graph in data.to_data_list()]
 
 
 def _rows(data: Data) -> int | None:

@@ -32,6 +32,7 @@ class Concat(Encoding):
     """
 
     name = "concat"
+    encodings: Sequence[Encoding]
     from_spectrum = True  # each of them keeps its own
 
     def __init__(self, encodings: Sequence[Encoding]) -> None:
@@ -42,41 +43,38 @@ class Concat(Encoding):
             raise refusal("encodings", "be one llpe encoding or more", ", ".join(wrong) or "none", instead)
         super().__init__(dim=1, seed=0)
         self.dim = sum(each.dim for each in encodings)
-        self.encodings = nn.ModuleList(encodings)
+        self.encodings = nn.ModuleList(encodings)  # type: ignore[assignment]
 
     @property
     def invariances(self) -> frozenset[str]:  # type: ignore[override]
-        return frozenset.intersection(*(each.invariances for each in self._each()))
+        return frozenset.intersection(*(each.invariances for each in self.encodings))
 
     @property
     def comparable(self) -> bool:  # type: ignore[override]
-        return all(each.comparable for each in self._each())
-
-    def _each(self) -> list[Encoding]:
-        return list(self.encodings)  # type: ignore[arg-type]
+        return all(each.comparable for each in self.encodings)
 
     def reset_parameters(self) -> None:
-        for each in self._each():
+        for each in self.encodings:
             each.reset_parameters()
 
     def fixed_arguments(self) -> dict[str, Any]:
-        return {"encodings": [{"name": each.name, **each.fixed_arguments()} for each in self._each()]}
+        return {"encodings": [{"name": each.name, **each.fixed_arguments()} for each in self.encodings]}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
-        return {name: part for each in self._each() for name, part in each.fixed_part(graph, cache).items()}
+        return {name: part for each in self.encodings for name, part in each.fixed_part(graph, cache).items()}
 
     def attribute(self, part: str) -> str:
         return part  # each of them has named its own
 
     def initialise(self, data: Data) -> None:
-        for each in self._each():
+        for each in self.encodings:
             each.initialise(data)
 
     def forward(self, data: Data) -> Tensor:
-        return torch.cat([each(data) for each in self._each()], dim=1)
+        return torch.cat([each(data) for each in self.encodings], dim=1)
 
     def penalty(self, data: Data) -> Tensor:
-        return sum((each.penalty(data) for each in self._each()), start=torch.zeros(()))
+        return sum((each.penalty(data) for each in self.encodings), start=torch.zeros(()))
 
     def __repr__(self) -> str:
         return f"Concat(encodings=[{', '.join(map(repr, self.encodings))}])"

@@ -9,7 +9,7 @@ G = D^(−1/2) H⁻¹ D^(−1/2) without the means of its rows and columns is L�
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -46,6 +46,7 @@ class ElasticPE(LinearEncoding):
     name = "elastic"
     part = "potentials"
     invariances = frozenset({"sign", "basis"})
+    fixed_by = ("width",)
     needs = "the pseudo-inverse of D − A"
     keeps = "n × n"
     cost = "O(n³), by Cholesky"
@@ -54,9 +55,6 @@ class ElasticPE(LinearEncoding):
     def __init__(self, dim: int, *, width: int | None = None, seed: int = 0) -> None:
         super().__init__(dim, width, seed)
         self.width = width
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"width": self.width}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         return {"potentials": square_columns(torch.from_numpy(potentials(graph)), self.width)}

@@ -2,15 +2,14 @@
 
     P = size·√dim · Σ_k unit((D⁻¹A)^k · D^exponent · S) / ‖…‖,   k = 1 … powers,   S[v, j] ~ N(0, 1)
 
-where unit(·) scales each row to length 1, each power for itself, and the sum is scaled to rows of length 1 again. It
-is the fixed counterpart of :class:`~llpe.encodings.probe_llpe.ProbeLLPE`: random signals too, but powers instead of
+where unit(·) scales each row of a power to length 1, and the rows of the sum are scaled to length 1 again. It is the
+fixed counterpart of :class:`~llpe.encodings.probe_llpe.ProbeLLPE`: random signals too, but powers instead of
 filters, equal weights, and the low end of the spectrum alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, final
+from typing import ClassVar, final
 
 import numpy as np
 import torch
@@ -26,7 +25,7 @@ from llpe.probes import draw
 from llpe.spmm import multiply, torch_csr
 from llpe.storage import require_memory
 
-FAINTEST = 1e-150  # whose square is a number
+FAINTEST = 1e-150  # the square of a smaller one may be 0
 
 
 @final
@@ -49,6 +48,8 @@ class FastRP(Encoding):
 
     name = "fastrp"
     invariances = frozenset({"sign", "basis"})
+    fixed_by = ("dim", "powers", "exponent", "seed")
+    choices: ClassVar = {"powers": [2, 3, 5, 8], "exponent": [-1.0, -0.5, 0.0], "size": [0.1, 1.0]}
     needs = "(D⁻¹A)^k·S, no eigenvector"
     keeps = "n × dim"
     cost = "powers · dim · edges, sparse products"
@@ -61,15 +62,8 @@ class FastRP(Encoding):
         check_number("size", size, above=0.0)
         self.powers, self.exponent, self.size = powers, exponent, size
 
-    @classmethod
-    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
-        return {"powers": [2, 3, 5, 8], "exponent": [-1.0, -0.5, 0.0], "size": [0.1, 1.0]}
-
     def reset_parameters(self) -> None:
         """There are none."""
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("dim", "powers", "exponent", "seed")}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         require_memory(16 * graph.num_nodes * self.dim, f"{self.dim} random signals", "Ask for fewer.")

@@ -142,6 +142,9 @@ class FilteredEncoding(Encoding):
         largest = self.base.abs().amax(dim=0)
         return RATE * torch.where(largest > 0, largest, 1.0)
 
+    def fixed_arguments(self) -> dict[str, Any]:
+        return super().fixed_arguments() | {"levels": LEVELS}
+
     def uses(self, part: str) -> bool:
         return {"basis": True, "levels": self.l1 > 0, "gram": self.l2 > 0 or self.l1 > 0}[part]
 

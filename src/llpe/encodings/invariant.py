@@ -29,7 +29,7 @@ from torch import Tensor
 from llpe import chebyshev
 from llpe.cache import Cache, Result, fetch
 from llpe.checks import check_count, refusal
-from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, density_parts
+from llpe.encodings.filtered import SHARE, FilteredEncoding, density_parts
 from llpe.graph import Graph
 from llpe.laplacian import laplacian
 from llpe.probes import draw, precision, probe_features
@@ -68,6 +68,7 @@ class InvariantLLPE(FilteredEncoding):
     comparable = True
     invariances = frozenset({"sign", "basis"})
     from_spectrum = True  # kept by `compute` itself, as it depends on the features too
+    fixed_by = ("order", "signals", "seed")
     needs = "T_m(L̃)S of the features, no eigenvector"
     keeps = "n × signals × order"
     cost = "order · signals · edges, sparse products"
@@ -94,9 +95,6 @@ class InvariantLLPE(FilteredEncoding):
         shared: dict[str, Any] = {"share": share, "size": size, "l1": l1, "l2": l2, "frozen": frozen, "seed": seed}
         super().__init__(dim, signals, order=order, start="heat", rows="plain", **shared)
         self.filters, self.signals = filters, signals
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("order", "signals", "seed")} | {"levels": LEVELS}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         signals = mixtures(graph, self.signals, self.seed)

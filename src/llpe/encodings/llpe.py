@@ -29,7 +29,7 @@ from llpe import chebyshev
 from llpe.cache import Cache
 from llpe.chebyshev import count_signals
 from llpe.checks import check_choice, check_count, refusal
-from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start, penalty_parts
+from llpe.encodings.filtered import SHARE, FilteredEncoding, Rows, Start, penalty_parts
 from llpe.graph import Graph
 from llpe.probes import draw
 from llpe.spectrum import Spectrum, directions, end_spectrum, full_spectrum
@@ -75,6 +75,7 @@ class LLPE(FilteredEncoding):
     """
 
     name = "llpe"
+    fixed_by = ("order", "k", "scaling", "directions", "rows", "seed")
     paper_options: ClassVar = {"order": 64, "size": 1.0, "start": "uniform"}  # the plain formula, one direction
     needs = "all eigenpairs"
     keeps = "n × directions × order"
@@ -139,10 +140,6 @@ class LLPE(FilteredEncoding):
     @property
     def invariances(self) -> frozenset[str]:  # type: ignore[override]
         return frozenset() if self.scaling == "minmax" else frozenset({"sign", "basis"})
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        names = ("order", "k", "scaling", "directions", "rows", "seed")
-        return {name: getattr(self, name) for name in names} | {"levels": LEVELS}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         if self.k is not None:

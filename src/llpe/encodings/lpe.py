@@ -11,8 +11,7 @@ The eigenvectors are as the solver-independent convention of :mod:`llpe.spectrum
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 from torch import Tensor
 
@@ -25,32 +24,7 @@ from llpe.spectrum import full_spectrum
 
 
 class _FromEnds(LinearEncoding):
-    """What ``k`` eigenvectors from one end or both have in common."""
-
-    part = "vectors"
-    from_spectrum = True
-    cost = "iterations · (edges + n·k), by Krylov spaces"
-    ends: ClassVar[Literal["first", "last", "both"]]
-
-    def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
-        check_count("k", k)
-        super().__init__(dim, 2 * k if self.ends == "both" else k, seed)
-        self.k = k
-
-    @classmethod
-    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
-        return {"k": [8, 16, 32, 64, 128, 256, 512]}
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"k": self.k, "seed": self.seed}
-
-    def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
-        return {"vectors": laplacian_eigenvectors(graph, self.k, ends=self.ends, seed=self.seed, cache=cache)}
-
-
-@final
-class LPEFirst(_FromEnds):
-    """The first ``k`` nontrivial eigenvectors, projected to ``dim`` columns.
+    """Eigenvectors from one end of the spectrum, or both, projected to ``dim`` columns.
 
     Args:
         dim: width of the output.
@@ -59,10 +33,33 @@ class LPEFirst(_FromEnds):
 
     Example:
         >>> from llpe.graph import tiny
-        >>> encoding = LPEFirst(4, k=2)
-        >>> encoding(encoding.prepare(tiny("path"))).shape
+        >>> for kind in (LPEFirst, LPELast, LPEEnds):
+        ...     encoding = kind(4, k=2)
+        ...     encoding(encoding.prepare(tiny("path"))).shape
+        torch.Size([5, 4])
+        torch.Size([5, 4])
         torch.Size([5, 4])
     """
+
+    part = "vectors"
+    from_spectrum = True
+    cost = "iterations · (edges + n·k), by Krylov spaces"
+    fixed_by = ("k", "seed")
+    choices: ClassVar = {"k": [8, 16, 32, 64, 128, 256, 512]}
+    ends: ClassVar[Literal["first", "last", "both"]]
+
+    def __init__(self, dim: int, *, k: int = 16, seed: int = 0) -> None:
+        check_count("k", k)
+        super().__init__(dim, 2 * k if self.ends == "both" else k, seed)
+        self.k = k
+
+    def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
+        return {"vectors": laplacian_eigenvectors(graph, self.k, ends=self.ends, seed=self.seed, cache=cache)}
+
+
+@final
+class LPEFirst(_FromEnds):
+    """The first ``k`` nontrivial eigenvectors, projected to ``dim`` columns."""
 
     name = "lpe-fk"
     ends = "first"
@@ -75,20 +72,8 @@ class LPEFirst(_FromEnds):
 class LPELast(_FromEnds):
     """The last ``k`` eigenvectors, projected to ``dim`` columns: what tells classes apart where neighbours differ.
 
-    On a graph of at most k nodes each of its eigenvectors appears once, the trivial one too.
-
-    Not among the paper's encodings, but what its Theorem 2 is about.
-
-    Args:
-        dim: width of the output.
-        k: number of eigenvectors; a column that a small graph does not have is zero.
-        seed: fixes signs and bases of the eigenvectors, and the initial projection.
-
-    Example:
-        >>> from llpe.graph import tiny
-        >>> encoding = LPELast(4, k=2)
-        >>> encoding(encoding.prepare(tiny("path"))).shape
-        torch.Size([5, 4])
+    On a graph of at most k nodes each of its eigenvectors appears once, the trivial one too. Not among the paper's
+    encodings, but what its Theorem 2 is about.
     """
 
     name = "lpe-lk"
@@ -108,12 +93,6 @@ class LPEEnds(_FromEnds):
         dim: width of the output.
         k: number of eigenvectors from each end; a column that a small graph does not have is zero.
         seed: fixes signs and bases of the eigenvectors, and the initial projection.
-
-    Example:
-        >>> from llpe.graph import tiny
-        >>> encoding = LPEEnds(4, k=2)
-        >>> encoding(encoding.prepare(tiny("path"))).shape
-        torch.Size([5, 4])
     """
 
     name = "lpe-flk"
@@ -142,6 +121,7 @@ class LPEFull(LinearEncoding):
     name = "lpe-full"
     part = "vectors"
     from_spectrum = True
+    fixed_by = ("width", "seed")
     needs = "all eigenpairs"
     keeps = "n × n"
     cost = "O(n³), by LAPACK"
@@ -150,9 +130,6 @@ class LPEFull(LinearEncoding):
     def __init__(self, dim: int, *, width: int | None = None, seed: int = 0) -> None:
         super().__init__(dim, width, seed)
         self.width = width
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"width": self.width, "seed": self.seed}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         return {"vectors": square_columns(full_spectrum(graph, seed=self.seed, cache=cache).vectors, self.width)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import torch
 from torch import Tensor
@@ -32,6 +32,7 @@ class NoEncoding(Encoding):
     comparable = True
     invariances = frozenset({"sign", "basis"})
     from_spectrum = True  # there is nothing to keep
+    fixed_by = ()
 
     def __init__(self, dim: int = 1, *, seed: int = 0) -> None:
         super().__init__(dim, seed)
@@ -39,9 +40,6 @@ class NoEncoding(Encoding):
 
     def reset_parameters(self) -> None:
         pass
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         return {"rows": torch.empty(graph.num_nodes, 0)}

@@ -2,9 +2,8 @@
 
     P[v] = [h_1(L)S[v], …, h_F(L)S[v]],   h_f(L)S = Σ_m C[m, f]·T_m(L̃)S
 
-with probes S ∈ R^(n × probes), and C ∈ R^(order × filters) all that is learned: the filters are shared by all probes,
-so that dim = probes × filters. The products T_m(L̃)S ∈ R^(n × probes × order) are computed once. What the distances
-between rows mean: :mod:`llpe.probes`.
+with probes S ∈ R^(n × probes), and C ∈ R^(order × filters) all that is learned. T_m(L̃)S is computed once. What the
+distances between rows mean: :mod:`llpe.probes`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from torch_geometric.data import Data
 from llpe.cache import Cache
 from llpe.chebyshev import count_signals
 from llpe.checks import check_count, refusal
-from llpe.encodings.filtered import LEVELS, SHARE, FilteredEncoding, Rows, Start, density_parts
+from llpe.encodings.filtered import SHARE, FilteredEncoding, Rows, Start, density_parts
 from llpe.features import Features
 from llpe.graph import Graph
 from llpe.probes import probe_features
@@ -57,6 +56,7 @@ class ProbeLLPE(FilteredEncoding):
     """
 
     name = "llpe-probes"
+    fixed_by = ("order", "probes", "rows", "seed")
     paper_options: ClassVar = {"order": 64, "size": 1.0}  # rows are not scaled by the features
     invariances = frozenset({"sign", "basis"})
     on_device = True
@@ -92,9 +92,6 @@ class ProbeLLPE(FilteredEncoding):
             return {"order": [16, 32], "probes,dim": [[64, 128], [128, 128], [256, 256]], "share": [0.1, 0.3, 1.0, 3.0]}
         widths = [[32, 128], [64, 128], [64, 256], [128, 256], [256, 512]]
         return {"order": [16, 32, 64], "probes,dim": widths, "size": [0.1, 1.0]}
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("order", "probes", "rows", "seed")} | {"levels": LEVELS}
 
     def probe_arguments(self) -> dict[str, Any]:
         """What :func:`~llpe.probes.probe_features` and :func:`~llpe.out_of_core.encode_folder` are called with."""

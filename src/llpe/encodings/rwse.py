@@ -5,8 +5,7 @@ P = R·Wᵀ + b,   R_im = ((D⁻¹A)^m)_ii,   m = 1 … steps
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, final
+from typing import ClassVar, final
 
 from torch import Tensor
 
@@ -37,6 +36,8 @@ class RWSE(LinearEncoding):
     part = "returns"
     comparable = True
     invariances = frozenset({"sign", "basis"})
+    fixed_by = ("steps",)
+    choices: ClassVar = {"steps": [8, 16, 32, 64]}
     needs = "the diagonals of (D⁻¹A)^m"
     keeps = "n × steps"
     cost = "steps/2 · n · edges, sparse times dense"
@@ -46,13 +47,6 @@ class RWSE(LinearEncoding):
         check_count("steps", steps)
         super().__init__(dim, steps, seed)
         self.steps = steps
-
-    @classmethod
-    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
-        return {"steps": [8, 16, 32, 64]}
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"steps": self.steps}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         return {"returns": return_probabilities(graph.adjacency, self.steps)}

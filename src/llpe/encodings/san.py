@@ -8,8 +8,7 @@ masked. In training every eigenvector's sign is flipped at random in each forwar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, final
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor, nn
@@ -46,15 +45,12 @@ class SANPE(Encoding):
 
     name = "san"
     from_spectrum = True
+    fixed_by = ("k", "seed")
+    choices: ClassVar = {"k": [8, 16, 32]}  # NOTE[PAPER]: to 512 there; attention over k pairs at every node costs k²
     needs = "the first k eigenpairs"
     keeps = "n × 2k"
     cost = "iterations · (edges + n·k), by Krylov spaces; n·k² in each forward pass"
     reference = "Kreuzer et al., Rethinking Graph Transformers with Spectral Attention, 2021"
-
-    @classmethod
-    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
-        # NOTE[PAPER]: k to 512 there; attention over k eigenvectors at every node costs k².
-        return {"k": [8, 16, 32]}
 
     def __init__(self, dim: int, *, k: int = 16, layers: int = 1, heads: int = 4, seed: int = 0) -> None:
         super().__init__(dim, seed)
@@ -75,9 +71,6 @@ class SANPE(Encoding):
                 module.reset_parameters()
             elif isinstance(module, nn.MultiheadAttention):
                 module._reset_parameters()
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"k": self.k, "seed": self.seed}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         spectrum = end_spectrum(graph, first=self.k, seed=self.seed, cache=cache)

@@ -14,8 +14,7 @@ NOTE[PAPER]: the paper does not say which φ it used, and common ones are a GIN 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast, final
+from typing import ClassVar, cast, final
 
 import torch
 import torch.nn.functional as F
@@ -28,8 +27,6 @@ from llpe.encodings.base import Encoding, seeded
 from llpe.functional import padded
 from llpe.graph import Graph
 from llpe.spectrum import end_spectrum
-
-CHUNK_ENTRIES = 2**22  # entries of eigenvectors sorted between the bends at once
 
 
 @final
@@ -54,14 +51,12 @@ class SignNet(Encoding):
     comparable = True
     invariances = frozenset({"sign"})
     from_spectrum = True
+    fixed_by = ("k", "seed")
+    choices: ClassVar = {"k": [8, 16, 32, 64, 128, 256, 512]}
     needs = "the first k + 1 eigenpairs"
     keeps = "n × k"
     cost = "iterations · (edges + n·k), by Krylov spaces; n·k·log(hidden) in each forward pass"
     reference = "Lim et al., Sign and Basis Invariant Networks for Spectral Graph Representation Learning, 2022"
-
-    @classmethod
-    def space(cls, preset: str, decided: Mapping[str, Any]) -> dict[str, list[Any]]:
-        return {"k": [8, 16, 32, 64, 128, 256, 512]}
 
     def __init__(self, dim: int, *, k: int = 16, hidden: int = 64, out: int = 4, seed: int = 0) -> None:
         super().__init__(dim, seed)
@@ -76,9 +71,6 @@ class SignNet(Encoding):
         for layer in (*self.phi, *self.rho):
             if isinstance(layer, nn.Linear):
                 layer.reset_parameters()
-
-    def fixed_arguments(self) -> dict[str, Any]:
-        return {"k": self.k, "seed": self.seed}
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
         spectrum = end_spectrum(graph, first=self.k + 1, seed=self.seed, cache=cache)
@@ -107,10 +99,7 @@ def _lines(slope: Tensor, offset: Tensor, weight: Tensor, bias: Tensor) -> Tenso
 def _totals(sizes: Tensor, mask: Tensor, bends: Tensor) -> Tensor:
     """For each row, between any two bends, the sum of its entries and how many: [rows, 2(hidden + 1)]."""
     intervals = bends.numel() + 1
+    interval = torch.searchsorted(bends, sizes)
     out = sizes.new_zeros(sizes.size(0), 2 * intervals)
-    rows = sizes.size(0) if torch.compiler.is_compiling() else max(1, CHUNK_ENTRIES // max(1, sizes.size(1)))
-    for total, size, there in zip(out.split(rows), sizes.split(rows), mask.split(rows), strict=True):
-        interval = torch.searchsorted(bends, size)
-        total.scatter_add_(1, interval, size * there)
-        total.scatter_add_(1, interval + intervals, there.to(size.dtype))
-    return out
+    out.scatter_add_(1, interval, sizes * mask)
+    return out.scatter_add_(1, interval + intervals, mask.to(sizes.dtype))

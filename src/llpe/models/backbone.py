@@ -14,7 +14,6 @@ Ours are stacks of one *operation* (a linear map, a mean over neighbours, attent
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,57 +22,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from llpe.checks import check_choice, check_count, check_number, checked, refusal
-from llpe.models.dropout import dropout
-from llpe.models.fixed_matrix import FixedMatrix, check_rows
+from llpe.models.fixed_matrix import dropout
+from llpe.models.operations import Edges, LinearOperation, Operation, check_share
 from llpe.storage import require_memory
 
 VARIANTS = {"plain": 2, "strong": 4}
 """The ways to stack an operation, and the default number of layers of each."""
 
 NORMS: dict[str, type[nn.Module]] = {"none": nn.Identity, "layer": nn.LayerNorm, "batch": nn.BatchNorm1d}
-
-
-@dataclass(frozen=True)
-class Edges:
-    """The edges of a graph as a layer reads them.
-
-    Attributes:
-        index, weight: as in PyG.
-        matrix: the normalised adjacency, for the operations that multiply with one.
-        rows: the nodes whose states are asked for, None for all; ``matrix`` has these rows only.
-    """
-
-    index: Tensor | None
-    weight: Tensor | None = None
-    matrix: FixedMatrix | None = None
-    rows: Tensor | None = None
-
-    def take(self, rows: Tensor | None) -> Edges:
-        """The edges for a layer that is asked for ``rows``."""
-        if rows is None:
-            return self
-        check_rows(rows)
-        return replace(self, rows=rows, matrix=self.matrix and self.matrix.take(rows))
-
-    def to(self, device: torch.device) -> Edges:
-        there = {name: part.to(device) for name, part in vars(self).items() if part is not None}
-        return replace(self, **there)
-
-    def pick(self, h: Tensor) -> Tensor:
-        """The rows of ``h`` that are asked for."""
-        return h if self.rows is None else h[self.rows]
-
-
-class Operation(nn.Module):
-    """Made with the widths of its input and output, called with node states and :class:`Edges`."""
-
-    row_wise: bool = False  # whether each node sees its own row only, so that a subset of the rows suffices
-    whole_graph: bool = False  # whether each node sees all rows, so that graphs must not be batched
-
-    @classmethod
-    def edges(cls, edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int, dtype: torch.dtype) -> Edges:
-        """What the operation needs of a graph, which does not change in training."""
-        return Edges(edge_index, edge_weight)
 
 
 class Backbone(nn.Module):
@@ -226,15 +182,6 @@ class ResidualLayer(nn.Module):
         return edges.pick(h) + dropout(self.linear(inner), self.dropout, self.training)
 
 
-class LinearOperation(nn.Linear, Operation):
-    """Each node by itself, h_i → W h_i + b. Edges are not used, so a subset of the rows of a graph suffices."""
-
-    row_wise = True
-
-    def forward(self, h: Tensor, edges: Edges) -> Tensor:  # type: ignore[override]
-        return super().forward(edges.pick(h))
-
-
 def reset(module: nn.Module) -> None:
     """Draws all parameters again: by ``reset_parameters`` where a module has it, else in its children."""
     if callable(own := getattr(module, "reset_parameters", None)):
@@ -245,8 +192,3 @@ def reset(module: nn.Module) -> None:
         raise refusal(type(module).__name__, "have a method reset_parameters", "none", instead)
     for child in module.children():
         reset(child)
-
-
-def check_share(name: str, value: float) -> None:
-    if not 0 <= check_number(name, value) < 1:
-        raise refusal(name, "be at least 0 and below 1", repr(value))

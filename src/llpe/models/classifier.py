@@ -12,10 +12,10 @@ from torch_geometric.data import Batch, Data
 
 from llpe.checks import check_choice, check_count, checked, refusal
 from llpe.device import no_autocast
-from llpe.models.backbone import Edges, check_share
-from llpe.models.dropout import dropout as drop
-from llpe.models.features import FeatureLinear
-from llpe.models.fixed_matrix import FixedMatrix
+from llpe.models.adapter import make_backbone
+from llpe.models.fixed_matrix import FeatureLinear, FixedMatrix
+from llpe.models.fixed_matrix import dropout as drop
+from llpe.models.operations import Edges, check_share
 from llpe.storage import require_memory
 
 if TYPE_CHECKING:
@@ -108,8 +108,6 @@ class Classifier(nn.Module):
         **options: Any,
     ) -> None:
         super().__init__()
-        from llpe.models import make_backbone  # the table of names, which imports this file
-
         self.dim: int = getattr(encoding, "dim", None)  # type: ignore[assignment]  # checked below
         check_count("in_features", in_features, least=0)
         check_count("num_classes", num_classes, least=2)

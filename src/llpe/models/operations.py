@@ -1,4 +1,4 @@
-"""The operations that multiply with a normalised adjacency: ``sage`` and ``gcn``.
+"""The operations that backbones are stacks of: ``mlp``, ``sage``, ``gcn`` and ``gt``; and the edges as they read them.
 
 Messages flow from source to target as in PyG: row i of Â·h gathers the nodes j with an edge (j, i). Parallel edges add
 up.
@@ -6,19 +6,75 @@ up.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from llpe.checks import refusal
+from llpe.checks import check_count, check_number, checked, refusal
 from llpe.device import wide
 from llpe.inputs import check_pairs, check_range, check_tensor
-from llpe.models.backbone import Edges, Operation
-from llpe.models.fixed_matrix import FixedMatrix
+from llpe.models.fixed_matrix import FixedMatrix, check_rows
 from llpe.spmm import quiet
 
+QUERY_ROWS = 512  # rows of the attention matrix held at once when its entries are dropped
 Entries = tuple[Tensor, Tensor, Tensor]  # row, column and value of each entry of a matrix
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of a graph as a layer reads them.
+
+    Attributes:
+        index, weight: as in PyG.
+        matrix: the normalised adjacency, for the operations that multiply with one.
+        rows: the nodes whose states are asked for, None for all; ``matrix`` has these rows only.
+    """
+
+    index: Tensor | None
+    weight: Tensor | None = None
+    matrix: FixedMatrix | None = None
+    rows: Tensor | None = None
+
+    def take(self, rows: Tensor | None) -> Edges:
+        """The edges for a layer that is asked for ``rows``."""
+        if rows is None:
+            return self
+        check_rows(rows)
+        return replace(self, rows=rows, matrix=self.matrix and self.matrix.take(rows))
+
+    def to(self, device: torch.device) -> Edges:
+        there = {name: part.to(device) for name, part in vars(self).items() if part is not None}
+        return replace(self, **there)
+
+    def pick(self, h: Tensor) -> Tensor:
+        """The rows of ``h`` that are asked for."""
+        return h if self.rows is None else h[self.rows]
+
+
+class Operation(nn.Module):
+    """Made with the widths of its input and output, called with node states and :class:`Edges`."""
+
+    row_wise: bool = False  # whether each node sees its own row only, so that a subset of the rows suffices
+    whole_graph: bool = False  # whether each node sees all rows, so that graphs must not be batched
+
+    @classmethod
+    def edges(cls, edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes: int, dtype: torch.dtype) -> Edges:
+        """What the operation needs of a graph, which does not change in training."""
+        return Edges(edge_index, edge_weight)
+
+
+class LinearOperation(nn.Linear, Operation):
+    """Each node by itself, h_i → W h_i + b. Edges are not used, so a subset of the rows of a graph suffices."""
+
+    row_wise = True
+
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:  # type: ignore[override]
+        return super().forward(edges.pick(h))
 
 
 class _Propagation(Operation):
@@ -33,9 +89,9 @@ class _Propagation(Operation):
         return Edges(edge_index, edge_weight, FixedMatrix(matrix))
 
     @staticmethod
+    @abstractmethod
     def normalise(source: Tensor, target: Tensor, weight: Tensor, num_nodes: int) -> Entries:
         """The entries of the normalised adjacency."""
-        raise NotImplementedError
 
 
 @final
@@ -94,6 +150,66 @@ class GcnOperation(_Propagation):
         return target, source, scale[target] * weight * scale[source]
 
 
+@final
+class Attention(Operation):
+    """Graph transformer with full attention, each node attending to every node (Dwivedi & Bresson, 2021).
+
+    The attention of head a is softmax(Q_a K_aᵀ / √(width / heads)) V_a, of the rows asked for to all rows:
+    [num_nodes, width] → [rows, out]. No n × n matrix is kept, so memory is linear in the number of nodes, in training
+    too.
+
+    Args:
+        width: width of the node states, a multiple of ``heads``.
+        out: width of the result.
+        heads: attention heads.
+        attention_dropout: share of the attention's entries dropped in training. Memory stays linear, but a step takes
+            three to six times as long.
+    """
+
+    whole_graph = True
+
+    # NOTE[PAPER]: torch's layer, and so the authors' code, also drops attention entries, at the rate
+    # `dropout`. Their published settings for GT all have dropout 0, where nothing differs; elsewhere it makes a
+    # step three to six times as long, so it is an option of its own.
+    @checked
+    def __init__(self, width: int, out: int, *, heads: int = 4, attention_dropout: float = 0.0) -> None:
+        super().__init__()
+        check_count("heads", heads)
+        if width % heads:
+            instead = "Change heads, the hidden width, or the encoding's dim (the width is their sum)."
+            raise refusal("width", f"be a multiple of heads={heads}", width, instead)
+        check_share("attention_dropout", attention_dropout)
+        self.heads, self.dropout = heads, attention_dropout
+        self.project = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, out)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """As in torch's multi-head attention: Xavier for the projections, biases 0."""
+        nn.init.xavier_uniform_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+        self.out.reset_parameters()
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, h: Tensor, edges: Edges) -> Tensor:
+        states = self.project(h).view(1, h.size(0), 3, self.heads, -1)
+        query, key, value = states.transpose(1, 3).unbind(2)  # each [1, heads, num_nodes, width / heads]
+        query = query if edges.rows is None else query[:, :, edges.rows]
+        if self.training and self.dropout > 0:
+            seen = self._dropped(query, key, value)
+        else:
+            seen = F.scaled_dot_product_attention(query, key, value)
+        return self.out(seen.transpose(1, 2).flatten(2)[0])
+
+    def _dropped(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """A few query rows at a time, and again in backward: torch alone would hold the n × n matrix."""
+        parts = [
+            checkpoint(F.scaled_dot_product_attention, part, key, value, None, self.dropout, use_reentrant=False)
+            for part in query.split(QUERY_ROWS, dim=2)
+        ]
+        return torch.cat(parts, dim=2)
+
+
 def _inverse(degree: Tensor) -> Tensor:
     return torch.where(degree > 0, 1 / degree, 0)
 
@@ -115,3 +231,8 @@ def check_edges(edge_index: Tensor | None, edge_weight: Tensor | None, num_nodes
             rule = f"have one weight for each of {edge_index.size(1)} edges"
             raise refusal("edge_weight", rule, edge_weight.numel())
     return edge_index[0], edge_index[1]
+
+
+def check_share(name: str, value: float) -> None:
+    if not 0 <= check_number(name, value) < 1:
+        raise refusal(name, "be at least 0 and below 1", repr(value))
