@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable
 
 import networkx
 import numpy as np
@@ -237,12 +236,3 @@ def test_the_fingerprint_changes_with_the_content() -> None:
         fingerprint(EDGES, 4, None),  # no weights
     ]
     assert len({*prints}) == len(prints)
-
-
-def test_the_real_cornell_is_directed_and_the_view_says_so(real_data: Callable[[str], Data]) -> None:
-    data = real_data("cornell")
-    with pytest.warns(GraphWarning, match=r"made \d+ one-way edges undirected"):
-        graph = Graph.from_data(data)
-    pairs = {frozenset(edge) for edge in data.edge_index.t().tolist() if edge[0] != edge[1]}
-    assert graph.num_nodes == 183
-    assert graph.num_edges == len(pairs)

@@ -139,16 +139,6 @@ def test_each_component_has_its_exact_zero_and_two():
     assert int((values == 2).sum()) == 3
 
 
-def test_iteration_cuts_an_eigenspace_as_the_dense_solver_does():
-    graph = quiet(TORUS)
-    full = full_spectrum(graph, cache=False)
-    space = int(full.spaces[3])
-    count = int((full.spaces < space).sum()) + 1  # one vector of a repeated eigenvalue
-    ends = end_spectrum(graph, first=count, cache=False)
-    assert len(ends.cut) == 1
-    assert torch.allclose(ends.vectors, full.vectors[:, :count], atol=1e-6)
-
-
 def test_an_eigenspace_that_does_not_end_in_sight_is_projected_on(monkeypatch):
     graph = quiet(TORUS)
     expected = end_spectrum(graph, first=2, cache=False)
