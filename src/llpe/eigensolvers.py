@@ -105,7 +105,7 @@ def _turn(vectors: np.ndarray, column: int, vector: np.ndarray) -> None:
         vectors[:, mixed] -= np.outer(vectors[:, mixed] @ along, along * (2 / (along @ along)))
 
 
-def end_pairs(matrix: sp.csr_array, known: list[Pair], *, low: int, high: int, centre: float, seed: int) -> Pairs:
+def end_pairs(matrix: sp.csr_array, known: list[Pair], low: int, high: int, *, centre: float, seed: int) -> Pairs:
     """The ``low`` smallest and ``high`` largest eigenpairs, iterated for, known pairs included, none missing."""
     cost = factorisation_cost(matrix)
     lower = End(matrix, known[:1], LOW, cost, centre=centre, seed=seed)

@@ -69,11 +69,8 @@ def laplacian_eigenvectors(
     counts = {"first": 0 if ends == "last" else k + 1, "last": 0 if ends == "first" else k}
     spectrum = end_spectrum(Graph.from_data(graph), **counts, laplacian=laplacian, seed=seed, cache=cache)
     vectors = spectrum.vectors[:, int(spectrum.trivial) :]
-    if ends == "first":
-        return padded(vectors[:, :k], k)
-    last = vectors[:, 0 if ends == "last" else k :]
-    last = padded(last[:, max(0, last.size(1) - k) :], k)
-    return last if ends == "last" else torch.cat([padded(vectors[:, :k], k), last], dim=1)
+    parts = {"first": [vectors[:, :k]], "last": [vectors[:, -k:]], "both": [vectors[:, :k], vectors[:, k:][:, -k:]]}
+    return torch.cat([padded(part, k) for part in parts[ends]], dim=1)
 
 
 @checked

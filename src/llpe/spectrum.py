@@ -132,7 +132,7 @@ def _compute(graph: Graph, kind: Kind, low: int, high: int, seed: int) -> Result
     counts = None if low + high == n else (low and low + GUARD, high and high + GUARD)
     pool = _solve(graph, matrix, kind, counts, seed)
     chosen, cut = pool.choose(low, high)
-    trivial = trivial_vector(graph, kind)
+    trivial = trivial_vector(graph, kind) if pool.values[0] <= 0 else None  # without the low end it is not there
     values, vectors = pool.values[chosen], pool.vectors(chosen, trivial, seed)
     if kind == "rw":
         scale = inverse_sqrt(graph.degree)
@@ -188,28 +188,21 @@ def _solve(graph: Graph, matrix: Matrix, kind: Kind, counts: tuple[int, int] | N
             parts.append((nodes, dense_pairs(own, known)))
         else:
             low, high = counts
-            pairs = end_pairs(sp.csr_array(local), known, low=low, high=high, centre=middle, seed=seed)
-            parts.append((nodes, pairs))
+            parts.append((nodes, end_pairs(sp.csr_array(local), known, low, high, centre=middle, seed=seed)))
     return Merged(parts, graph.num_nodes, middle)
 
 
 class Merged:
-    """The eigenpairs of all components together, sorted and grouped into eigenspaces.
-
-    ``parts`` are the nodes and the eigenpairs of every component.
-    """
+    """The eigenpairs of all components (``parts``: nodes and pairs of each), sorted and grouped into eigenspaces."""
 
     def __init__(self, parts: list[tuple[np.ndarray, Pairs]], num_nodes: int, centre: float) -> None:
         self.parts, self.num_nodes = parts, num_nodes
         values = np.concatenate([pairs.values for _, pairs in parts])
         order = values.argsort(kind="stable")
+        counts = [pairs.values.size for _, pairs in parts]
         self.values = values[order]
-        self.part: np.ndarray = np.zeros_like(order)  # of each pair: its component,
-        self.column: np.ndarray = order  # and its column there
-        if len(parts) > 1:
-            counts = [pairs.values.size for _, pairs in parts]
-            self.part = np.repeat(np.arange(len(parts)), counts)[order]
-            self.column = order - (np.cumsum(counts) - counts)[self.part]
+        self.part = np.repeat(np.arange(len(parts)), counts)[order]  # of each pair: its component,
+        self.column = order - (np.cumsum(counts) - counts)[self.part]  # and its column there
         self.spaces = eigenspaces(self.values, centre)
         self.sizes = np.bincount(self.spaces)
         self.innermost = {  # of each iterated component: the last value found from either end
