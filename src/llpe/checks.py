@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def refusal(name: str, rule: str, got: object, instead: str = "") -> ValueError:
-    """The error that says what is wrong, what was got, and what to do instead.
+    """An error that names the rule, the value it got, and what to do instead.
 
     Example:
         >>> refusal("k", "be at least 1", 0, "Ask for one pair or more.")

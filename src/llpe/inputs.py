@@ -60,7 +60,7 @@ def as_data(data: GraphLike) -> Data:
         return _from_scipy(data)
     if hasattr(data, "to_data"):
         return data.to_data()
-    networkx = sys.modules.get("networkx")  # whoever has a networkx graph has imported it
+    networkx = sys.modules.get("networkx")  # imported, if this is one of its graphs
     if networkx is not None and isinstance(data, networkx.Graph):
         return _from_networkx(data)
     rule = "be a torch_geometric.data.Data, (edge_index, num_nodes), a SciPy sparse matrix or a networkx graph"
