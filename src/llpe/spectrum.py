@@ -27,7 +27,7 @@ from torch import Tensor
 
 from llpe.cache import Cache, Result, fetch
 from llpe.checks import check_choice, check_count, check_seed, checked
-from llpe.eigensolvers import DENSE_BELOW, Pairs, dense_pairs, eigenspaces, end_pairs
+from llpe.eigensolvers import DENSE_BELOW, Pairs, dense_pairs, eigenspaces, end_pairs, tolerance
 from llpe.graph import SMALL, Graph
 from llpe.inputs import GraphLike
 from llpe.laplacian import KINDS, Kind, centre, dense_laplacian, inverse_sqrt, known_pairs, laplacian, trivial_vector
@@ -132,7 +132,7 @@ def _compute(graph: Graph, kind: Kind, low: int, high: int, seed: int) -> Result
     counts = None if low + high == n else (low and low + GUARD, high and high + GUARD)
     pool = _solve(graph, matrix, kind, counts, seed)
     chosen, cut = pool.choose(low, high)
-    trivial = trivial_vector(graph, kind) if pool.values[0] <= 0 else None  # without the low end it is not there
+    trivial = trivial_vector(graph, kind) if pool.has_null_space else None
     values, vectors = pool.values[chosen], pool.vectors(chosen, trivial, seed)
     if kind == "rw":
         scale = inverse_sqrt(graph.degree)
@@ -203,6 +203,7 @@ class Merged:
         self.values = values[order]
         self.part = np.repeat(np.arange(len(parts)), counts)[order]  # of each pair: its component,
         self.column = order - (np.cumsum(counts) - counts)[self.part]  # and its column there
+        self.has_null_space = bool(self.values[0] <= tolerance(0.0, centre))  # as space 0; the high end alone has none
         self.spaces = eigenspaces(self.values, centre)
         self.sizes = np.bincount(self.spaces)
         self.innermost = {  # of each iterated component: the last value found from either end
