@@ -77,5 +77,5 @@ def run_python() -> Callable[..., str]:
 def dense_and_sparse(request, monkeypatch):
     """The test runs twice: as small graphs are worked on, and as large ones are."""
     if request.param == "sparse":
-        for module in ("functional", "graph", "probes", "spectrum", "walks"):
+        for module in ("functional", "graph", "probes", "spectrum"):
             monkeypatch.setattr(f"llpe.{module}.SMALL", 0)

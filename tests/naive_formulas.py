@@ -121,7 +121,7 @@ def check_elastic(encoding: Any, data: Data, graph: Naive, fixed: Callable[[str]
         if len(nodes) > 1:
             matrix = L[part] / size + mean
             if np.linalg.cond(matrix) > 1e10:
-                return True  # the naive formula is no judge here
+                return True  # the naive formula is not accurate here
             expected[part] = (np.linalg.inv(matrix) - mean) / size
     with np.errstate(over="ignore", under="ignore"):
         expected = (expected - np.diag(expected)) / graph.unit

@@ -94,7 +94,7 @@ if sys.argv[1] == "first":
     off = {name: digest(name, False) for name in ENCODINGS}
     on = {name: digest(name, True) for name in ENCODINGS}
 else:
-    places = ("llpe.eigensolvers.eigsh", "llpe.eigensolvers.dsyevd", "llpe.conventions.dgeqrf",
+    places = ("llpe.eigensolvers.eigsh", "llpe.eigensolvers.dsyevd", "llpe.spectrum.dgeqrf",
               "llpe.encodings.elastic.dpotrf", "torch.sparse_csr_tensor")
     patches = [mock.patch(place, side_effect=RuntimeError("spectral work")) for place in places]
     for patch in patches:

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
+from torch import Tensor
+from torch_geometric.data import Data
 
-from llpe import Graph, ProbeLLPE, filtered_probes, full_spectrum, laplacian_eigenvectors, random_walk_return, tiny
+from llpe import (
+    Graph,
+    ProbeLLPE,
+    filtered_probes,
+    full_spectrum,
+    functional,
+    laplacian_eigenvectors,
+    random_walk_return,
+    tiny,
+)
 from llpe.data import sbm
 from llpe.graph import TINY
 from llpe.laplacian import laplacian
@@ -41,7 +55,90 @@ def test_eigenvectors_are_eigenvectors_of_the_laplacian_asked_for(kind: str) -> 
     assert (np.diff(values) > -1e-9).all()
 
 
-def test_walks_follow_the_edges_as_given_and_on_a_graph_its_undirected_view() -> None:
+def given(dense: np.ndarray) -> Data:
+    """A graph with these weights, which walks follow as they are."""
+    source, target = dense.nonzero()
+    edge_index = torch.from_numpy(np.stack([source, target]))
+    return Data(edge_index=edge_index, edge_weight=torch.from_numpy(dense[source, target]), num_nodes=len(dense))
+
+
+def naive_returns(dense: np.ndarray, steps: int) -> Tensor:
+    """diag(P^m) with P = D⁻¹A in float64; the row of a node without edges is zero."""
+    degree = dense.sum(axis=1, keepdims=True)
+    transition = np.divide(dense, degree, out=np.zeros_like(dense), where=degree > 0)
+    powers = [np.linalg.matrix_power(transition, m).diagonal() for m in range(1, steps + 1)]
+    return torch.from_numpy(np.stack(powers, axis=1))
+
+
+def random_weights(*, directed: bool, weighted: bool, loops: bool, n: int = 41) -> np.ndarray:
+    """A random graph with two nodes that have no edges at all and, if directed, one that is only entered."""
+    rng = np.random.default_rng(0)
+    dense = (rng.random((n, n)) < 0.12).astype(float)
+    if weighted:
+        dense *= rng.uniform(0.1, 5.0, (n, n))
+    if not loops:
+        np.fill_diagonal(dense, 0)
+    if not directed:
+        dense = np.triu(dense) + np.triu(dense, 1).T
+    dense[[3, n - 1]] = dense[:, [3, n - 1]] = 0
+    if directed:
+        dense[5] = 0
+        assert dense[:, 5].any()
+    return dense
+
+
+def fading(gap: float) -> np.ndarray:
+    """Weights of a kernel that fades to nothing."""
+    places = np.append(np.random.default_rng(0).normal(size=20), [gap, gap + 1])
+    return np.exp(-((places[:, None] - places) ** 2)) * (1 - np.eye(22))
+
+
+KINDS = [
+    dict(zip(("directed", "weighted", "loops"), on, strict=True)) for on in itertools.product((False, True), repeat=3)
+]
+WEIGHTS = [
+    *(Graph.from_data(tiny(name), warn=False).adjacency.toarray() for name in TINY),
+    *(random_weights(**kind) for kind in KINDS),
+    *(random_weights(**KINDS[3]) * scale for scale in (1e-200, 1e-12, 1e12, 1e200)),
+    *map(fading, (4, 8, 12, 24)),
+    np.array([[0, 1, 0], [1, 0, 1e-60], [0, 1e-60, 0]]),  # a node that hangs on by almost nothing
+]
+
+
+@pytest.mark.usefixtures("dense_and_sparse")
+@pytest.mark.parametrize("steps", [1, 2, 12])
+@pytest.mark.parametrize("dense", WEIGHTS)
+def test_returns_of_walks_are_those_of_the_dense_power(dense: np.ndarray, steps: int) -> None:
+    expected = naive_returns(dense, steps)
+    data = given(dense)
+    returns = random_walk_return(data, steps)
+    assert returns.dtype == torch.float32
+    torch.testing.assert_close(returns.double(), expected, rtol=0, atol=1e-6)
+    assert np.array_equal(given(dense).edge_weight, data.edge_weight)
+
+
+@pytest.mark.parametrize(("columns", "width"), [(0.5, 1), (7, 7), (10.2, 10), (40, 40)])
+@pytest.mark.parametrize("kind", [KINDS[3], KINDS[7]])
+def test_blocks_of_walks_have_their_limit_and_change_nothing(
+    kind: dict[str, bool], columns: float, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = given(random_weights(**kind))
+    whole, widths = random_walk_return(data, 8), []
+    monkeypatch.setattr(functional, "SMALL", 0)
+    monkeypatch.setattr(functional, "FEWEST", 1)
+    monkeypatch.setattr(functional, "BLOCK_ENTRIES", int(columns * data.num_nodes))
+    monkeypatch.setattr(functional, "multiply", lambda matrix, block: widths.append(block.size(1)) or matrix @ block)
+    torch.testing.assert_close(random_walk_return(data, 8), whole, rtol=0, atol=1e-6)
+    assert max(widths) == width
+
+
+@pytest.mark.usefixtures("dense_and_sparse")
+def test_known_returns_are_exact_and_follow_the_edges_or_the_undirected_view() -> None:
+    # on a ring of 8, back after 2j < 8 steps: j of them one way, j the other
+    out = random_walk_return(tiny("ring"), 6)
+    assert torch.equal(out, torch.tensor([0, 2 / 4, 0, 6 / 16, 0, 20 / 64]).expand(8, 6))
+    # a lone self-loop always leads back, a node without edges never returns
+    assert random_walk_return(sp.csr_array(np.diag([2.0, 0.0])), 3).tolist() == [[1.0] * 3, [0.0] * 3]
     ring = tiny("directed")  # 0 → 1 → 2 → 3 → 0 and 0 → 2: no way back in two steps
     assert random_walk_return(ring, 4)[:, 1].tolist() == [0.0] * 4
     assert (random_walk_return(Graph.from_data(ring), 2)[:, 1] > 0).all()
@@ -52,10 +149,9 @@ def test_walks_follow_the_edges_as_given_and_on_a_graph_its_undirected_view() ->
 def test_filtered_probes_are_what_the_encoding_begins_with(bank: str, probes: int) -> None:
     data = sbm(n=300, homophily=0.1)  # order 8: sharper low passes leave rounding errors, which are not the same
     encoding = ProbeLLPE(2 * probes, order=8, probes=probes, start=bank, size=1.0, frozen=True, seed=5)
-    expected = encoding(encoding.prepare(data))
     result = filtered_probes(data, 2 * probes, probes=probes, order=8, bank=bank, seed=5)
     assert result.shape == (300, 2 * probes)
-    assert torch.allclose(result, expected, atol=1e-3)
+    assert torch.allclose(result, encoding(encoding.prepare(data)), atol=1e-3)
 
 
 def test_filtered_probes_have_the_defaults_of_the_encoding_and_rows_of_mean_square_one() -> None:
@@ -67,18 +163,18 @@ def test_filtered_probes_have_the_defaults_of_the_encoding_and_rows_of_mean_squa
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("function", "arguments", "message"),
     [
-        (lambda: laplacian_eigenvectors(tiny("path"), 0), "`k` must be an integer of at least 1, got 0"),
-        (lambda: laplacian_eigenvectors(tiny("path"), 2, ends="low"), "`ends` must be one of 'first', 'last', 'both'"),
-        (lambda: laplacian_eigenvectors(tiny("path"), 2, laplacian="L"), "`laplacian` must be one of 'sym', 'rw'"),
-        (lambda: random_walk_return(tiny("path"), 0), "`steps` must be an integer of at least 1, got 0"),
-        (lambda: filtered_probes(tiny("path"), 9, probes=8), "`dim` must be probes × filters, a multiple of probes=8"),
-        (lambda: filtered_probes(tiny("path"), 32, probes=0), "`probes` must be an integer of at least 1, got 0"),
-        (lambda: filtered_probes(tiny("path"), 32, bank="wide"), "`bank` must be one of 'heat', 'step', got 'wide'"),
-        (lambda: filtered_probes(tiny("path"), 32, order=0), "`order` must be an integer of at least 1, got 0"),
+        (laplacian_eigenvectors, {"k": 0}, "`k` must be an integer of at least 1, got 0"),
+        (laplacian_eigenvectors, {"k": 2, "ends": "low"}, "`ends` must be one of 'first', 'last', 'both'"),
+        (laplacian_eigenvectors, {"k": 2, "laplacian": "L"}, "`laplacian` must be one of 'sym', 'rw'"),
+        (random_walk_return, {"steps": 0}, "`steps` must be an integer of at least 1, got 0"),
+        (filtered_probes, {"dim": 9, "probes": 8}, "`dim` must be probes × filters, a multiple of probes=8"),
+        (filtered_probes, {"dim": 32, "probes": 0}, "`probes` must be an integer of at least 1, got 0"),
+        (filtered_probes, {"dim": 32, "bank": "wide"}, "`bank` must be one of 'heat', 'step', got 'wide'"),
+        (filtered_probes, {"dim": 32, "order": 0}, "`order` must be an integer of at least 1, got 0"),
     ],
 )
-def test_bad_arguments_are_refused(call, message: str) -> None:
+def test_bad_arguments_are_refused(function, arguments: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        call()
+        function(tiny("path"), **arguments)

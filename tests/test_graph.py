@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-import warnings
 from collections import defaultdict
-from collections.abc import Callable
 
 import networkx
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe.data import sbm
@@ -104,22 +101,20 @@ def test_each_change_is_made_recorded_and_said(
 def test_several_changes_are_said_in_one_warning_or_only_recorded() -> None:
     edges = [(0, 0), (0, 1), (0, 1), (1, 2), (2, 1)]
     data = data_of(edges, 3, [1.0, 1.0, 1.0, 1.0, 2.0])
+    before = data.clone()
     with pytest.warns(GraphWarning) as said:
         graph = Graph.from_data(data)
     assert len(said) == 1
     assert len(graph.changes) == 4
     assert all(change in str(said[0].message) for change in graph.changes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert quiet_view(data).changes == graph.changes
+    assert quiet_view(data).changes == graph.changes
+    assert all(torch.equal(data[name], before[name]) for name in ("edge_index", "edge_weight"))  # stays as it was
 
 
-def test_a_clean_graph_says_nothing() -> None:
+def test_a_clean_graph_says_nothing() -> None:  # warnings are errors
     clean = [tiny(name) for name in TINY if name not in ("self-loops", "duplicate-edges", "directed")]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for data in (*clean, data_of([(0, 1), (1, 0)], 2, [0.3, 0.3])):
-            assert Graph.from_data(data).changes == ()
+    for data in (*clean, data_of([(0, 1), (1, 0)], 2, [0.3, 0.3])):
+        assert Graph.from_data(data).changes == ()
 
 
 def test_a_large_graph_has_indices_of_32_bits() -> None:
@@ -127,38 +122,17 @@ def test_a_large_graph_has_indices_of_32_bits() -> None:
     assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
 
 
-def test_the_given_data_stays_as_it_is() -> None:
-    data = data_of([(0, 1), (1, 0), (1, 1), (2, 1)], 3)
-    data.edge_weight = torch.tensor([1.0, 3.0, 5.0, 7.0], dtype=torch.float64)
-    edges, weights = data.edge_index.clone(), data.edge_weight.clone()
-    quiet_view(data)
-    assert torch.equal(data.edge_index, edges)
-    assert torch.equal(data.edge_weight, weights)
+def test_weights_of_any_real_kind_are_taken() -> None:
+    data, twos = data_of([(0, 1), (1, 0)], 2), torch.tensor([2.0, 2.0])
+    for weight in (twos.long(), twos.int(), twos.half(), twos[:, None], twos.clone().requires_grad_()):
+        data.edge_weight = weight
+        assert Graph.from_data(data).adjacency.toarray().tolist() == [[0.0, 2.0], [2.0, 0.0]]
 
 
-@pytest.mark.parametrize(
-    "weight",
-    [
-        torch.tensor([2, 2]),
-        torch.tensor([2, 2], dtype=torch.int32),
-        torch.tensor([2.0, 2.0], dtype=torch.float16),
-        torch.tensor([[2.0], [2.0]]),
-        torch.tensor([2.0, 2.0], requires_grad=True),
-    ],
-    ids=["int64", "int32", "float16", "column", "requires-grad"],
-)
-def test_weights_of_any_real_kind_are_taken(weight: Tensor) -> None:
-    data = data_of([(0, 1), (1, 0)], 2)
-    data.edge_weight = weight
-    assert Graph.from_data(data).adjacency.toarray().tolist() == [[0.0, 2.0], [2.0, 0.0]]
-
-
-def test_the_number_of_nodes_may_come_from_the_edges() -> None:
+def test_the_number_of_nodes_may_come_from_the_edges_or_the_features() -> None:
     edges = torch.tensor([[0, 1, 1, 4], [1, 0, 4, 1]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert Graph.from_data(Data(edge_index=edges)).num_nodes == 5
-        assert Graph.from_data(Data(edge_index=edges, x=torch.ones(7, 1))).num_nodes == 7
+    assert Graph.from_data(Data(edge_index=edges)).num_nodes == 5
+    assert Graph.from_data(Data(edge_index=edges, x=torch.ones(7, 1))).num_nodes == 7
 
 
 @pytest.mark.parametrize("weight", [1e308, 5e-324, 1e-310])
@@ -175,13 +149,9 @@ def test_extreme_weights_are_kept_in_another_unit(weight: float) -> None:
         Graph.from_data(data)
 
 
-def test_degrees_are_weighted() -> None:
-    graph = quiet_view(data_of([(0, 1), (1, 0), (1, 2), (2, 1)], 4, [0.5, 0.5, 2.0, 2.0]))
-    assert graph.degree.tolist() == [0.5, 2.5, 2.0, 0.0]
-
-
-def test_components_are_numbered_by_their_first_node() -> None:
-    graph = quiet_view(data_of([(5, 1), (4, 2), (2, 6)], 8))
+def test_degrees_are_weighted_and_components_are_numbered_by_their_first_node() -> None:
+    graph = quiet_view(data_of([(5, 1), (4, 2), (2, 6)], 8, [0.5, 2.0, 0.25]))
+    assert graph.degree.tolist() == [0, 0.5, 2.25, 0, 2.0, 0.5, 0.25, 0]
     assert graph.components.tolist() == [0, 1, 2, 3, 2, 1, 2, 4]
     assert [nodes.tolist() for nodes in graph.component_nodes] == [[0], [1, 5], [2, 4, 6], [3], [7]]
 
@@ -195,41 +165,39 @@ def test_components_and_their_two_sides_are_those_of_networkx(seed: int) -> None
     reference.add_nodes_from(range(66))
     parts = sorted(sorted(part) for part in networkx.connected_components(reference))
     assert [nodes.tolist() for nodes in graph.component_nodes] == parts
-    assert all((graph.components[part] == number).all() for number, part in enumerate(parts))
     for part in parts:
         assert graph.sides[part].all() == networkx.is_bipartite(reference.subgraph(part)) == graph.sides[part].any()
     assert all(graph.sides[u] == -graph.sides[v] for u, v in edges)
     assert {bool(graph.sides[part].any()) for part in parts if len(part) > 2} == {True, False}  # there are both
 
 
-SHAPES = {  # nodes, edges, components
-    "path": (5, 4, 1),
-    "star": (6, 5, 1),
-    "grid": (12, 17, 1),
-    "ring": (8, 8, 1),
-    "complete": (6, 15, 1),
-    "bipartite": (7, 12, 1),
-    "two-triangles": (6, 6, 2),
-    "isolated-node": (4, 3, 2),
-    "single-node": (1, 0, 1),
-    "no-edges": (4, 0, 4),
-    "self-loops": (3, 2, 1),
-    "duplicate-edges": (3, 2, 1),
-    "directed": (4, 5, 1),
+TRIANGLE = networkx.complete_graph(3)
+NAMED = {
+    "path": networkx.path_graph(5),
+    "star": networkx.star_graph(5),
+    "grid": networkx.grid_2d_graph(3, 4),
+    "ring": networkx.cycle_graph(8),
+    "complete": networkx.complete_graph(6),
+    "bipartite": networkx.complete_bipartite_graph(3, 4),
+    "two-triangles": networkx.disjoint_union(TRIANGLE, TRIANGLE),
+    "isolated-node": networkx.disjoint_union(TRIANGLE, networkx.empty_graph(1)),
+    "single-node": networkx.empty_graph(1),
+    "no-edges": networkx.empty_graph(4),
+    "self-loops": networkx.path_graph(3),
+    "duplicate-edges": networkx.path_graph(3),
+    "directed": networkx.Graph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)]),
 }
 
 
 @pytest.mark.parametrize("name", TINY)
 def test_tiny_graphs_are_what_their_names_say(name: str) -> None:
     graph = quiet_view(tiny(name))
-    assert (graph.num_nodes, graph.num_edges, len(graph.component_nodes)) == SHAPES[name]
+    assert np.array_equal(graph.adjacency.toarray(), networkx.to_numpy_array(NAMED[name]))
     assert tiny(name) is not tiny(name)
     adjacency = graph.adjacency
     assert adjacency.dtype == np.float64
     assert adjacency.has_sorted_indices
-    assert (adjacency != adjacency.T).nnz == 0
     assert (adjacency.data > 0).all()
-    assert not adjacency.diagonal().any()
 
 
 def test_an_unknown_tiny_graph_is_refused_with_the_names_there_are() -> None:
@@ -257,22 +225,14 @@ def test_the_fingerprint_does_not_depend_on_how_the_edges_are_written() -> None:
 
 
 def test_the_fingerprint_changes_with_the_content() -> None:
-    others = {
-        "an edge less": fingerprint(EDGES[2:], 4, WEIGHTS[2:]),
-        "an edge more": fingerprint([*EDGES, (0, 3)], 4, [*WEIGHTS, 1.0]),
-        "another edge": fingerprint([*EDGES[:4], (1, 3), (3, 1)], 4, WEIGHTS),
-        "an isolated node more": fingerprint(EDGES, 5),
-        "other names": fingerprint([(3 - u, 3 - v) for u, v in EDGES]),
-        "a weight by one part in 1e6": fingerprint(EDGES, 4, [1.000001, 1.000001, *WEIGHTS[2:]]),
-        "no weights": fingerprint(EDGES, 4, None),
-    }
-    assert len({fingerprint(), *others.values()}) == len(others) + 1
-
-
-def test_the_real_cornell_is_directed_and_the_view_says_so(real_data: Callable[[str], Data]) -> None:
-    data = real_data("cornell")
-    with pytest.warns(GraphWarning, match=r"made \d+ one-way edges undirected"):
-        graph = Graph.from_data(data)
-    pairs = {frozenset(edge) for edge in data.edge_index.t().tolist() if edge[0] != edge[1]}
-    assert graph.num_nodes == 183
-    assert graph.num_edges == len(pairs)
+    prints = [
+        fingerprint(),
+        fingerprint(EDGES[2:], 4, WEIGHTS[2:]),  # an edge less
+        fingerprint([*EDGES, (0, 3)], 4, [*WEIGHTS, 1.0]),  # an edge more
+        fingerprint([*EDGES[:4], (1, 3), (3, 1)], 4, WEIGHTS),  # another edge
+        fingerprint(EDGES, 5),  # an isolated node more
+        fingerprint([(3 - u, 3 - v) for u, v in EDGES]),  # other numbers
+        fingerprint(EDGES, 4, [1.000001, 1.000001, *WEIGHTS[2:]]),  # a weight by one part in 1e6
+        fingerprint(EDGES, 4, None),  # no weights
+    ]
+    assert len({*prints}) == len(prints)

@@ -11,7 +11,7 @@ from llpe.encodings import ENCODINGS
 ROOT = Path(llpe.__file__).parent
 LAYERS = """
     checks extra device storage measuring sealed inputs graph homophily folder data spmm laplacian chebyshev cache
-    walks krylov shift_invert eigensolvers probes features out_of_core conventions spectrum summary functional
+    krylov eigensolvers probes features out_of_core spectrum summary functional
     encodings transforms graphgym models runs lab experiments report paper cli
 """
 

@@ -8,8 +8,6 @@ from torch import nn
 
 from llpe import LLPE, Graph, full_spectrum, make_encoding
 from llpe.data.synthetic import sbm
-from llpe.encodings.llpe import minmax
-from llpe.probes import draw
 
 FORMS = {"llpe": {}, "llpe-ends": {"k": 16}, "llpe-probes": {"probes": 8}}
 
@@ -50,50 +48,22 @@ def test_first_eigenvectors_recover_the_blocks_only_where_neighbours_agree(block
         assert abs(accuracy - 0.5) < 0.1
 
 
-def indicators(graph):
-    """The two null vectors of a graph of two components that live on one component each: a right answer of a solver."""
-    root = torch.from_numpy(graph.degree).sqrt()
-    sides = [root * torch.from_numpy(graph.components == component) for component in (0, 1)]
-    return torch.stack([side / side.norm() for side in sides], dim=1)
-
-
-def test_published_scaling_can_lose_the_components_and_why():
+def test_llpe_on_a_disconnected_graph_keeps_what_the_published_scaling_can_lose(monkeypatch):
     """Two components: λ = 0 twice, and a filter sees only λ, so the null space enters as the sum of its two vectors.
 
     With the component indicators as basis, a valid answer of a solver, the sum of the two min-max scaled vectors is
-    the same function of the degree on both sides: the components are gone. In another basis they are there. One
-    direction per eigenspace, ``scaling="unit"``, does not depend on the basis and keeps them.
+    the same function of the degree on both sides: the components are gone. One direction per eigenspace,
+    ``scaling="unit"``, does not depend on the basis and keeps them.
     """
-    data = sbm(n=2000, blocks=2, degree=10, homophily=1.0, seed=0)
-    graph = Graph.from_data(data)
-    spectrum = full_spectrum(graph)
-    null = spectrum.vectors[:, spectrum.spaces == spectrum.spaces[0]]
-    unlucky = indicators(graph)
-    lucky = unlucky @ torch.tensor([[0.8, 0.6], [-0.6, 0.8]], dtype=torch.float64)
-    probe = torch.from_numpy(draw(2000, 1, 0)[:, 0]).double()
-    for basis in (unlucky, lucky):  # both are right answers
-        assert torch.allclose(basis @ basis.T, null @ null.T, atol=1e-9)
-        assert best_threshold(basis @ (basis.T @ probe), data.y) == 1.0
-    assert best_threshold(minmax(unlucky).sum(dim=1), data.y) < 0.6
-    assert best_threshold(minmax(lucky).sum(dim=1), data.y) > 0.95
-
-
-def best_threshold(values, labels):
-    """Accuracy of the best rule "above or below a number" for two classes."""
-    ordered = labels[values.argsort()]
-    ones = ordered.cumsum(0)
-    right = torch.arange(1, len(ones) + 1) - ones + (ones[-1] - ones)  # zeros below, ones above
-    share = right.double() / len(ones)
-    return float(torch.maximum(share, 1 - share).max())
-
-
-def test_llpe_full_on_a_disconnected_graph_keeps_what_the_indicator_basis_loses(monkeypatch):
-    """The whole encoding, not only its null space: published scaling in the unlucky basis against the default."""
     data = sbm(n=600, blocks=2, degree=10, homophily=1.0, seed=0)
     graph = Graph.from_data(data)
     spectrum = full_spectrum(graph)
     vectors = spectrum.vectors.clone()
-    vectors[:, :2] = indicators(graph)
+    for component in (0, 1):
+        vectors[:, component] = torch.from_numpy(graph.degree).sqrt() * torch.from_numpy(graph.components == component)
+    null = vectors[:, :2] / vectors[:, :2].norm(dim=0)
+    assert torch.allclose(null @ null.T, spectrum.vectors[:, :2] @ spectrum.vectors[:, :2].T, atol=1e-9)
+    vectors[:, :2] = null
     unlucky = dataclasses.replace(spectrum, vectors=vectors)
     monkeypatch.setattr("llpe.encodings.llpe.full_spectrum", lambda *a, **b: unlucky)
 

@@ -81,19 +81,6 @@ def coefficients(function: Callable[[np.ndarray], np.ndarray], order: int) -> Te
     return torch.from_numpy(out)
 
 
-def heat(times: np.ndarray, order: int) -> Tensor:
-    """Coefficients of e^(−tλ), one column for each t, shape (order, len(times)), float64.
-
-    e^(−tλ) = e^(−t)I_0(t) + 2 Σ_m (−1)^m e^(−t)I_m(t) T_m(λ̃), with I_m the modified Bessel functions. The mirror
-    image e^(−t(2−λ)) has the same coefficients without the signs (−1)^m.
-    """
-    check_count("order", order)
-    m = np.arange(order)[:, None]
-    out = 2 * (-1.0) ** m * scipy.special.ive(m, np.asarray(times, dtype=np.float64)[None, :])
-    out[0] /= 2
-    return torch.from_numpy(out)
-
-
 def jackson(order: int) -> np.ndarray:
     """Jackson's damping factors: a damped series of a non-negative density stays non-negative."""
     m = np.arange(order)
@@ -121,13 +108,16 @@ def density(moments: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
 def heat_bank(order: int, filters: int) -> Tensor:
     """Low passes e^(−tλ) and high passes e^(−t(2−λ)), shape (order, filters).
 
-    The times t are spread geometrically up to ``LONGEST``, or order²/8 if that is less, about the sharpest that
-    ``order`` terms resolve: the series of e^(−tλ) falls as e^(−m²/2t). A single filter is the sum of one low and one
-    high pass.
+    e^(−tλ) = e^(−t)I_0(t) + 2 Σ_m (−1)^m e^(−t)I_m(t) T_m(λ̃), with I_m the modified Bessel functions. The times t are
+    spread geometrically up to ``LONGEST``, or order²/8 if that is less, about the sharpest that ``order`` terms
+    resolve: the series falls as e^(−m²/2t). A single filter is the sum of one low and one high pass.
     """
     lows = max(1, (filters + 1) // 2)
     times = np.geomspace(1.0, max(1.0, min(LONGEST, order**2 / 8)), lows + 1)[1:]
-    return _mirrored(heat(times, order), filters)
+    m = np.arange(order)[:, None]
+    series = 2 * (-1.0) ** m * scipy.special.ive(m, times)
+    series[0] /= 2
+    return _mirrored(torch.from_numpy(series), filters)
 
 
 def step_bank(order: int, filters: int) -> Tensor:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def refusal(name: str, rule: str, got: object, instead: str = "") -> ValueError:
-    """The error that says what is wrong, what was got, and what to do instead.
+    """An error that names the rule, the value it got, and what to do instead.
 
     Example:
         >>> refusal("k", "be at least 1", 0, "Ask for one pair or more.")
@@ -56,15 +56,15 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
         kind = kinds.get(name)
         if value is None and name in optional:
             return None
-        if kind in _KINDS:
-            rule, convert = _KINDS[kind]
-            converted = convert(value)
-            if converted is None:
-                raise refusal(name, f"be {rule}", show(value))
-            return converted
         if kind in CLASSES and not isinstance(value, vars(sys.modules[function.__module__])[kind]):
             raise refusal(name, f"be a {kind}", type(value).__name__)
-        return value
+        if kind not in _KINDS:
+            return value
+        rule, convert = _KINDS[kind]
+        converted = convert(value)
+        if converted is None:
+            raise refusal(name, f"be {rule}", show(value))
+        return converted
 
     @functools.wraps(function)
     def checking(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -5,7 +5,7 @@ shifted to just outside that end. Known eigenpairs are projected out, not iterat
 of a repeated eigenvalue, so what was found is projected out too, and the end is searched until nothing is left outside.
 Which method finds the pairs depends on the graph alone:
 
-* ``inverse``: ARPACK on the inverse, where the graph is thin (:mod:`llpe.shift_invert`) or nothing else converges;
+* ``inverse``: ARPACK on the inverse, where the graph is thin or nothing else converges (:mod:`llpe.krylov`);
 * ``filter``: for many pairs that stand out from the rest (:class:`llpe.krylov.EndFilter`);
 * ``arpack``: ARPACK on L.
 
@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,8 +29,7 @@ from scipy.linalg.blas import dgemv
 from scipy.linalg.lapack import dsyevd
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from llpe.krylov import EndFilter, lanczos, quadrature
-from llpe.shift_invert import MOST_WORK, NEAREST, Shape, factorise, shape
+from llpe.krylov import Cost, EndFilter, factorisation_cost, factorise, lanczos
 from llpe.storage import SpectrumError
 
 LOW, HIGH = -1, 1  # the two ends
@@ -44,19 +43,23 @@ ROUGH = 1e-4  # of a pair that only shows whether one was missed
 MISSED = 8  # pairs searched at once if one was
 PATIENCE, IMPATIENCE = 300, 10  # restarts of ARPACK before a factorisation is tried; on thin graphs
 CONVERGED = 6  # restarts on an inverse
+MOST_WORK = 3e10  # operations, about half a minute, that a factorisation may cost where nothing else succeeds
+NEAREST = 1e-12  # distance of the shift from a known end, relative to the half-width of the spectrum
 FAR, CLOSER = 1e-3, 1000.0  # distance of the first shift from an end that is not known; how much closer the next one is
 DENSE_BELOW = 600  # components up to this size are solved densely: LAPACK is faster, and misses nothing
 STEPS, RESTARTS, EXACT = 120, 20, 1e-13  # of a projection on an eigenspace; its residual
 NEAR = 1e-5  # distance of eigenvalues, as a share of the largest, from which on vectors are mixed by 1e-11 at most
 SEEDED = "rng" in inspect.signature(eigsh).parameters  # newer ARPACK draws vectors where a Krylov space ends early
 
+Pair: TypeAlias = tuple[float, np.ndarray]  # an eigenvalue and its vector
+
 
 @dataclass(frozen=True)
 class Pairs:
     """Eigenpairs of one component: the ``low`` smallest and then the ``high`` largest, ascending.
 
-    ``project`` takes an eigenvalue at an end and a block of columns and projects them on its whole eigenspace; None
-    where all pairs are known.
+    ``project`` projects a block of columns on the whole eigenspace of an eigenvalue at an end; None where all pairs are
+    known.
     """
 
     values: np.ndarray
@@ -79,7 +82,7 @@ def eigenspaces(values: np.ndarray, centre: float) -> np.ndarray:
     return spaces
 
 
-def dense_pairs(matrix: np.ndarray, known: list[tuple[float, np.ndarray]]) -> Pairs:
+def dense_pairs(matrix: np.ndarray, known: list[Pair]) -> Pairs:
     """All eigenpairs by LAPACK, in the memory of ``matrix``; the known ones are put in exactly."""
     values, vectors, failed = dsyevd(matrix.T, lower=1, overwrite_a=1)
     if failed:
@@ -102,14 +105,11 @@ def _turn(vectors: np.ndarray, column: int, vector: np.ndarray) -> None:
         vectors[:, mixed] -= np.outer(vectors[:, mixed] @ along, along * (2 / (along @ along)))
 
 
-def end_pairs(
-    matrix: sp.csr_array, known: list[tuple[float, np.ndarray]], *, low: int, high: int, centre: float, seed: int
-) -> Pairs:
+def end_pairs(matrix: sp.csr_array, known: list[Pair], low: int, high: int, *, centre: float, seed: int) -> Pairs:
     """The ``low`` smallest and ``high`` largest eigenpairs, iterated for, known pairs included, none missing."""
-    form = shape(matrix)
-    lower, upper = (
-        End(matrix, known[:1] * (side == LOW), side, form, centre=centre, seed=seed) for side in (LOW, HIGH)
-    )
+    cost = factorisation_cost(matrix)
+    lower = End(matrix, known[:1], LOW, cost, centre=centre, seed=seed)
+    upper = End(matrix, [], HIGH, cost, centre=centre, seed=seed)
     if len(known) == 2:  # bipartite
         lower.extend(max(low, high))
         upper = lower.mirrored(np.sign(known[1][1]))
@@ -134,16 +134,9 @@ class End:
     """
 
     def __init__(
-        self,
-        matrix: sp.csr_array,
-        known: list[tuple[float, np.ndarray]],
-        side: int,
-        shape: Shape,
-        *,
-        centre: float,
-        seed: int,
+        self, matrix: sp.csr_array, known: list[Pair], side: int, cost: Cost, *, centre: float, seed: int
     ) -> None:
-        self.matrix, self.side, self.shape, self.centre, self.seed = matrix, side, shape, centre, seed
+        self.matrix, self.side, self.cost, self.centre, self.seed = matrix, side, cost, centre, seed
         self.known = bool(known)
         self.values = np.array([value for value, _ in known])
         self.vectors = np.column_stack([np.empty((matrix.shape[0], 0)), *(vector for _, vector in known)])
@@ -170,13 +163,14 @@ class End:
         """Searches until ``count`` pairs are known, and beyond them until none is left that was missed."""
         if not count:
             return
-        if self.shape.thin and self.known:
+        if self.cost.thin and self.known:
             self._invert()
         while True:
             if (missing := count - self.values.size) <= 0:
                 last = np.partition(self._depth(self.values), count - 1)[count - 1]
+                copies = np.bincount(eigenspaces(np.sort(self.values), self.centre)).max()
                 block = self.filter.block(count) if self.filter and self.solver == "filter" else 0
-                if self._most_copies() < block or self._beyond(self._solve(1, rough=True)[0], last).all():
+                if copies < block or self._beyond(self._solve(1, rough=True)[0], last).all():
                     return
             values, vectors = self._solve(missing if missing > 0 else MISSED)
             self.values, self.vectors = np.concatenate([self.values, values]), np.hstack([self.vectors, vectors])
@@ -212,22 +206,18 @@ class End:
         """Which of these are as deep as ``depth`` or deeper, up to rounding."""
         return self._depth(values) > depth - 10 * tolerance(values, self.centre)
 
-    def _most_copies(self) -> int:
-        """The largest number of found pairs that share an eigenvalue."""
-        return int(np.bincount(eigenspaces(np.sort(self.values), self.centre)).max())
-
     def _solve(self, count: int, *, rough: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """``count`` pairs beyond those that were found, or some of them."""
         if self.shift is None and count >= MANY and self.filter is None:
             scaled = (self.matrix - self.centre * sp.eye_array(self.matrix.shape[0])) * (self.side / self.centre)
-            self.filter = EndFilter(sp.csr_array(scaled), quadrature(sp.csr_array(scaled), self.seed), count, FILTERED)
+            self.filter = EndFilter(sp.csr_array(scaled), count, FILTERED, self.seed)
         if self.shift is None and self.filter is not None:
-            pairs = self.filter.pairs(count, torch.from_numpy(self.vectors), ROUGH if rough else FILTERED, self.seed)
+            pairs = self.filter.pairs(count, torch.from_numpy(self.vectors), ROUGH if rough else FILTERED)
             if pairs is not None:
                 self.solver = "filter"
                 return self.centre + self.side * self.centre * pairs[0], pairs[1]
         while True:
-            self.solver, tol, restarts = "arpack", TOLERANCE, IMPATIENCE if self.shape.thin else PATIENCE
+            self.solver, tol, restarts = "arpack", TOLERANCE, IMPATIENCE if self.cost.thin else PATIENCE
             if self.shift is not None:
                 self.solver, tol, restarts = "inverse", INVERTED, CONVERGED
             tol = ROUGH if rough else tol
@@ -278,7 +268,7 @@ class End:
 
     def _invert(self, most: float = math.inf) -> bool:
         """Searches with an inverse from now on, if it costs at most ``most``; with one closer if there is one."""
-        if (self.shift is not None and self.known) or self.shape.work > most:
+        if (self.shift is not None and self.known) or self.cost.work > most:
             return False
         if self.known:
             end, distance = self.values[0], NEAREST * self.centre

@@ -23,9 +23,12 @@ from llpe.inputs import GraphLike, as_data, check_data
 from llpe.laplacian import Kind, normalised_adjacency
 from llpe.probes import precision, probe_block
 from llpe.spectrum import end_spectrum
-from llpe.spmm import multiply_rows, torch_csr
+from llpe.spmm import multiply, multiply_rows, torch_csr
 from llpe.storage import require_memory
-from llpe.walks import return_probabilities
+
+BLOCK_ENTRIES = 2**20  # of a dense block: 4 MB in float32, which stay in the cache
+FEWEST, MOST = 32, 64  # columns of a block: fewer waste what a row fetches, more gain nothing
+DEGREE_RANGE = 1e12  # largest over smallest degree for which D X D⁻¹ is safe in float32
 
 
 def laplacian_eigenvectors(
@@ -66,11 +69,8 @@ def laplacian_eigenvectors(
     counts = {"first": 0 if ends == "last" else k + 1, "last": 0 if ends == "first" else k}
     spectrum = end_spectrum(Graph.from_data(graph), **counts, laplacian=laplacian, seed=seed, cache=cache)
     vectors = spectrum.vectors[:, int(spectrum.trivial) :]
-    if ends == "first":
-        return padded(vectors[:, :k], k)
-    last = vectors[:, 0 if ends == "last" else k :]
-    last = padded(last[:, max(0, last.size(1) - k) :], k)
-    return last if ends == "last" else torch.cat([padded(vectors[:, :k], k), last], dim=1)
+    parts = {"first": [vectors[:, :k]], "last": [vectors[:, -k:]], "both": [vectors[:, :k], vectors[:, k:][:, -k:]]}
+    return torch.cat([padded(part, k) for part in parts[ends]], dim=1)
 
 
 @checked
@@ -78,7 +78,10 @@ def random_walk_return(graph: GraphLike, steps: int) -> Tensor:
     """The probabilities that a random walk is back after 1 … ``steps`` steps, shape (num_nodes, steps), float32.
 
     Walks follow the edges as they are given: directions, self-loops and duplicates count, and so do weights. Those on a
-    :class:`~llpe.Graph` follow its undirected view.
+    :class:`~llpe.Graph` follow its undirected view. A node without edges never returns: 0.
+
+    No power of the transition matrix P = D⁻¹A is formed. With X_a = P^a E and Y_b = (Pᵀ)^b E for a block E of unit
+    vectors, (P^(a+b))_ii = ⟨Y_b e_i, X_a e_i⟩, so m steps cost m/2 products with a thin block.
 
     Example:
         >>> from llpe.graph import tiny
@@ -86,7 +89,12 @@ def random_walk_return(graph: GraphLike, steps: int) -> Tensor:
         [0.0, 0.5, 0.25]
     """
     check_count("steps", steps)
-    return return_probabilities(graph.adjacency if isinstance(graph, Graph) else _as_given(as_data(graph)), steps)
+    adjacency = graph.adjacency if isinstance(graph, Graph) else _as_given(as_data(graph))
+    n = adjacency.shape[0]
+    require_memory(4 * steps * n * (n if n <= SMALL else 1), f"{steps} steps", "Ask for fewer.")
+    if n <= SMALL:
+        return _dense_returns(adjacency if isinstance(adjacency, np.ndarray) else adjacency.toarray(), steps)
+    return _sparse_returns(sp.csr_array(adjacency), steps)
 
 
 @checked
@@ -152,3 +160,53 @@ def _as_given(data: Data) -> np.ndarray | sp.csr_array:
     if n <= SMALL:
         return np.bincount(source * n + target, weight, n**2).reshape(n, n).astype(np.float64)
     return sp.csr_array((np.ones(source.size) if weight is None else weight, (source, target)), shape=(n, n))
+
+
+def _sparse_returns(adjacency: sp.csr_array, steps: int) -> Tensor:
+    """diag(P^m) for m = 1 … steps, block by block.
+
+    Where the graph is undirected, Y_b = D X_b D⁻¹ needs no product (unless degrees are too far apart for float32).
+    """
+    degree = np.asarray(adjacency.sum(axis=1)).reshape(-1)
+    n = degree.size
+    inverse = np.zeros(n)
+    np.divide(1.0, degree, out=inverse, where=degree > 0)
+    transition = sp.csr_array(sp.diags_array(inverse) @ adjacency)
+    forward = torch_csr(transition)
+    largest, smallest = degree.max(), degree.min(where=degree > 0, initial=np.inf)
+    shortcut = largest < DEGREE_RANGE * smallest and (adjacency != adjacency.T).nnz == 0
+    backward = None if shortcut else torch_csr(sp.csr_array(transition.T))
+    exponent = np.frexp(largest)[1]  # degrees in units of a power of two: exact, and in the range of float32
+    weight = torch.from_numpy(np.ldexp(degree, -exponent)).float()[:, None]
+    unweight = torch.from_numpy(np.ldexp(inverse, exponent)).float()
+
+    out = torch.zeros(n, steps)
+    block = min(n, MOST, max(FEWEST, BLOCK_ENTRIES // n))
+    for begin in range(0, n, block):
+        nodes = torch.arange(begin, min(begin + block, n))
+        x = torch.zeros(n, nodes.numel())
+        x[nodes, torch.arange(nodes.numel())] = 1.0
+        y = x
+        for m in range(1, steps + 1):
+            if m % 2:  # X grows at odd m, Y catches up at even m
+                x = multiply(forward, x)
+            elif backward is not None:
+                y = multiply(backward, y)
+            else:
+                y = weight * x * unweight[nodes]
+            out[nodes, m - 1] = (x * y).sum(dim=0)
+    return out
+
+
+def _dense_returns(adjacency: np.ndarray, steps: int) -> Tensor:
+    """The same for a small graph, from the powers P, P², …, P^h of half the steps: they double with each product."""
+    degree = adjacency.sum(axis=1)
+    degree[degree == 0] = 1.0
+    half = (steps + 1) // 2
+    powers = (adjacency / degree[:, None])[None]
+    while len(powers) < half:
+        powers = np.concatenate([powers, powers[: half - len(powers)] @ powers[-1]])
+    out = np.empty((2 * half, len(degree)))
+    out[:half] = powers.diagonal(axis1=1, axis2=2)
+    out[half:] = np.einsum("ik,jki->ji", powers[-1], powers)
+    return torch.from_numpy(out[:steps].T.astype(np.float32, order="C"))

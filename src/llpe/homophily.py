@@ -29,10 +29,8 @@ def class_homophily(edge_index: Tensor, y: Tensor) -> float:
     classes = np.flatnonzero(counts)
     if classes.size < 2:
         raise refusal("y", "hold at least 2 classes", classes.size, "Class homophily is undefined for one class.")
-    edges, inside = (
-        np.bincount(labels[some], minlength=counts.size)[classes]
-        for some in (source, source[labels[source] == labels[target]])
-    )
+    edges = np.bincount(labels[source], minlength=counts.size)[classes]
+    inside = np.bincount(labels[source[labels[source] == labels[target]]], minlength=counts.size)[classes]
     excess = inside / np.maximum(edges, 1) - counts[classes] / counts.sum()
     return float(np.maximum(excess, 0.0).sum() / (classes.size - 1))
 

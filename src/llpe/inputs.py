@@ -22,7 +22,8 @@ from llpe.storage import require_memory
 if TYPE_CHECKING:
     import networkx
 
-FEATURE_LAYOUTS = (torch.strided, torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+FEATURE_LAYOUTS = (torch.strided, *SPARSE)
 DTYPES = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 DTYPES |= {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 
@@ -59,7 +60,7 @@ def as_data(data: GraphLike) -> Data:
         return _from_scipy(data)
     if hasattr(data, "to_data"):
         return data.to_data()
-    networkx = sys.modules.get("networkx")  # whoever has a networkx graph has imported it
+    networkx = sys.modules.get("networkx")  # imported, if this is one of its graphs
     if networkx is not None and isinstance(data, networkx.Graph):
         return _from_networkx(data)
     rule = "be a torch_geometric.data.Data, (edge_index, num_nodes), a SciPy sparse matrix or a networkx graph"
@@ -69,13 +70,12 @@ def as_data(data: GraphLike) -> Data:
 def _with_edge_index(data: Data) -> Data:
     """A shallow copy with the edges of ``adj_t``, a sparse tensor of torch or of torch_sparse."""
     adjacency = data.adj_t
-    if not hasattr(adjacency, "coo"):  # as torch_sparse has it
-        check_tensor("data.adj_t", adjacency, (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc))
-    shape = adjacency.shape if isinstance(adjacency, Tensor) else (adjacency.size(0), adjacency.size(1))
-    _check_square("data.adj_t", *shape)
-    if hasattr(adjacency, "coo"):
+    if hasattr(adjacency, "coo"):  # as torch_sparse has it
+        _check_square("data.adj_t", adjacency.size(0), adjacency.size(1))
         target, source, weight = adjacency.coo()
     else:
+        check_tensor("data.adj_t", adjacency, SPARSE)
+        _check_square("data.adj_t", *adjacency.shape)
         (target, source), weight = to_edge_index(adjacency.coalesce() if adjacency.is_sparse else adjacency)
     out = copy.copy(data)
     out.edge_index, out.edge_weight = torch.stack([source, target]), _unless_ones(weight)
@@ -97,19 +97,18 @@ def _from_scipy(matrix: Any) -> Data:
     summed = sp.csr_array(matrix, dtype=np.float64, copy=True)
     summed.sum_duplicates()
     entries = summed.tocoo()
-    edge_index = torch.from_numpy(np.stack(entries.coords).astype(np.int64))
-    return _plain(edge_index, _unless_ones(torch.from_numpy(entries.data)), summed.shape[0])
+    edge_index, weight = torch.from_numpy(np.stack(entries.coords).astype(np.int64)), torch.from_numpy(entries.data)
+    return Data(edge_index=edge_index, num_nodes=summed.shape[0], edge_weight=_unless_ones(weight))
 
 
 def _from_networkx(graph: networkx.Graph) -> Data:
     number = {node: i for i, node in enumerate(graph)}
     edges = list(graph.to_directed(as_view=True).edges(data="weight"))
     ends = torch.tensor([(number[source], number[target]) for source, target, _ in edges], dtype=torch.int64)
-    weights = [weight for *_, weight in edges]
-    given = None
-    if any(weight is not None for weight in weights):
-        given = torch.tensor([_number(weight) for weight in weights], dtype=torch.float64)
-    return _plain(ends.reshape(-1, 2).t().contiguous(), given, len(number))
+    weight = None
+    if any(each is not None for *_, each in edges):
+        weight = torch.tensor([_number(each) for *_, each in edges], dtype=torch.float64)
+    return Data(edge_index=ends.reshape(-1, 2).t().contiguous(), num_nodes=len(number), edge_weight=weight)
 
 
 def _number(weight: Any) -> float:
@@ -119,11 +118,6 @@ def _number(weight: Any) -> float:
     except OverflowError:
         pass
     raise refusal("weight", "be a number on every edge of `data`", show(weight), "Set it, or remove it.")
-
-
-def _plain(edge_index: Tensor, weight: Tensor | None, num_nodes: int) -> Data:
-    weights = {} if weight is None else {"edge_weight": weight}
-    return Data(edge_index=edge_index, num_nodes=num_nodes, **weights)
 
 
 def _unless_ones(weight: Tensor | None) -> Tensor | None:
@@ -232,11 +226,9 @@ def _check_weights(weight: Tensor, num_edges: int) -> None:
 
 
 def _check_finite(name: str, tensor: Tensor) -> None:
-    values = tensor.values() if tensor.layout in (torch.sparse_csr, torch.sparse_csc) else tensor
-    values = values.coalesce().values() if values.layout == torch.sparse_coo else values
-    if not values.is_floating_point() or not values.numel():
-        return
-    if math.isfinite(values.sum()):  # far faster than testing every entry
+    values = tensor.coalesce() if tensor.layout == torch.sparse_coo else tensor
+    values = values.values() if values.layout in SPARSE else values
+    if not values.is_floating_point() or math.isfinite(values.sum()):  # far faster than testing every entry
         return
     if count := int((~torch.isfinite(values)).sum()):  # or only the sum was too large a number
         raise refusal(name, "be finite", f"{count} NaN or infinite entries", "Clean or impute them before encoding.")

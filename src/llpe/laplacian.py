@@ -20,7 +20,6 @@ import scipy.sparse as sp
 
 from llpe.checks import check_choice
 from llpe.graph import Graph
-from llpe.spmm import ROWS, ranges, threads
 
 Kind = Literal["sym", "rw", "comb"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -34,16 +33,9 @@ def inverse_sqrt(degree: np.ndarray) -> np.ndarray:
 def normalised_adjacency(graph: Graph) -> sp.csr_array:
     """N = D^(−1/2) A D^(−1/2), symmetric to the last bit."""
     scale, weights = inverse_sqrt(graph.degree), graph.adjacency
-    data, start = np.empty_like(weights.data), weights.indptr
-
-    def fill(rows: slice) -> None:
-        entries = slice(start[rows.start], start[rows.stop])
-        part = np.repeat(scale[rows], np.diff(start[rows.start : rows.stop + 1]))
-        part *= scale.take(weights.indices[entries])
-        np.multiply(part, weights.data[entries], out=data[entries])
-
-    with threads(graph.num_nodes) as run:
-        run(fill, ranges(graph.num_nodes, 4 * ROWS))
+    data = np.repeat(scale, np.diff(weights.indptr))
+    data *= scale.take(weights.indices)
+    data *= weights.data
     return sp.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
 
 

@@ -1,9 +1,9 @@
 """Time and memory, measured in a process of its own: ``python -m llpe.measuring MODULE FUNCTION ARGUMENTS``.
 
-FUNCTION of the module MODULE, called with ARGUMENTS (JSON), makes the :class:`Work`. What it does before it returns
-(loading graphs, calling everything once on something small) is not measured. The process prints a line when it is
-ready, and then one of JSON: ``seconds``, the least of up to three where it is short, ``bytes``, the peak of its memory
-beyond what it held before the work, and what the work says about its result.
+FUNCTION of the module MODULE, called with ARGUMENTS (JSON), makes the :class:`Work`; what it does before it returns is
+not measured. The process prints a line when it is ready, and then one of JSON: ``seconds``, the least of up to three
+where it is short, ``bytes``, the peak of its memory beyond what it held before the work, and what the work says about
+its result.
 """
 
 from __future__ import annotations
@@ -36,19 +36,15 @@ class Work(NamedTuple):
 def measure(
     module: str, function: str, *, limit: float | None = None, folder: str | Path = "", **arguments: Any
 ) -> dict[str, Any]:
-    """Measures in a new process. ``failed`` in the result says why there is nothing else; ``after``, the
-    seconds, is there only if it was stopped for taking too long: a lower bound of its time.
+    """Measures in a new process, which is stopped ``limit`` seconds after it is ready.
 
-    Args:
-        module, function: what makes the work.
-        limit: seconds after which it is stopped, from when it is ready.
-        folder: where the module is, if it is not installed.
-        arguments: of the function.
+    ``failed`` in the result says why there is nothing else; ``after``, the seconds, is there only if it was stopped: a
+    lower bound of its time. ``folder`` is where the module is, if it is not installed.
     """
     command = [sys.executable, "-m", "llpe.measuring", module, function, json.dumps(arguments)]
     paths = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes, env=os.environ | {"PYTHONPATH": paths}) as process:
+    env = os.environ | {"PYTHONPATH": paths}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None
         try:
             while process.stdout.readline().strip() not in (READY, ""):

@@ -135,15 +135,15 @@ def probe_range(
     are those of the whole, bit for bit.
 
     Returns:
-        The features (num_nodes, stop − first, order), and ⟨T_m s, T_m s⟩ and ⟨T_m s, T_{m−1} s⟩ of each probe s, shape
-        (2, order, stop − first), from which :func:`moments` makes the moments.
+        The features (num_nodes, stop − first, order), and for :func:`moments` the inner products of neighbouring terms,
+        ⟨T_m s, T_m s⟩ and ⟨T_m s, T_{m−1} s⟩ of each probe s, shape (2, order, stop − first).
     """
     n, count = graph.num_nodes, stop - first
     require_memory(5 * n * count * order, f"{order} terms of {count} probes", "Ask for fewer.")
     dtype = precision(order)
     twice = normalised_adjacency(graph)
     twice.data *= -2  # 2·L̃ = 2·(L − I)
-    multiply = operator_on(device, twice, dtype)
+    multiply = _operator(device, twice, dtype)
     out = torch.empty(n, count, order)
     inner = np.empty((2, order, count))
     width = min(32, count) if n <= SMALL else max(1, min(32, count, count * order // 16))
@@ -152,13 +152,11 @@ def probe_range(
             end = min(begin + width, count)
             ends = first + begin, first + end
             start = probe_block(graph.degree, *ends, variance=1 / probes, centred=centred, seed=seed)
-            inner[..., begin:end] = write_terms(out[:, begin:end], multiply, start.to(device, dtype), run)
+            inner[..., begin:end] = _write_terms(out[:, begin:end], multiply, start.to(device, dtype), run)
     return out, inner
 
 
-def operator_on(
-    device: torch.device, matrix: sp.csr_array, dtype: torch.dtype = torch.float32
-) -> Callable[[Tensor, slice], Tensor]:
+def _operator(device: torch.device, matrix: sp.csr_array, dtype: torch.dtype) -> Callable[[Tensor, slice], Tensor]:
     """Gives rows of matrix · block for a block on ``device``: on the CPU any range of them, elsewhere all."""
     if device.type == "cpu":
         return partial(multiply_rows, torch_csr(matrix, dtype))
@@ -166,17 +164,12 @@ def operator_on(
     return lambda block, rows: product(start, columns, values, block)
 
 
-def write_terms(out: Tensor, multiply: Callable[[Tensor, slice], Tensor], start: Tensor, run: Run) -> np.ndarray:
-    """Writes T_m(L̃)·start for all m < order into ``out``, shape (num_nodes, width, order).
+def _write_terms(out: Tensor, multiply: Callable[[Tensor, slice], Tensor], start: Tensor, run: Run) -> np.ndarray:
+    """Writes T_m(L̃)·start for all m < order into ``out``, shape (num_nodes, width, order), on the CPU.
 
-    Only two terms are kept, in place of ``start`` and another block like it. They are written to ``out`` as they come,
-    a row of width numbers for each node, and transposed at the end, node by node.
-
-    Args:
-        out: on the CPU, the last two dimensions contiguous.
-        multiply: gives rows of 2·L̃·block, see :func:`operator_on`.
-        start: the signals, on the device of the products; overwritten.
-        run: from :func:`~llpe.spmm.threads`.
+    ``multiply`` gives rows of 2·L̃·block. Only two terms are kept, in place of ``start``, which is on the device of the
+    products, and another block like it. They are written to ``out`` as they come, a row of width numbers for each node,
+    and transposed at the end, node by node.
 
     Returns:
         ⟨T_m s, T_m s⟩ and ⟨T_m s, T_{m−1} s⟩ of each column s of ``start``, shape (2, order, width).
@@ -214,10 +207,8 @@ def write_terms(out: Tensor, multiply: Callable[[Tensor, slice], Tensor], start:
 def inner_products(terms: np.ndarray) -> np.ndarray:
     """⟨T_m s, T_m s⟩ and ⟨T_m s, T_{m−1} s⟩ over each ``GROUP`` rows, shape (groups, 2, order, width), float64.
 
-    Rows are added one to another as a whole, so that no column depends on how many there are.
-
-    Args:
-        terms: T_m(L̃)s, shape (rows, order, width).
+    ``terms`` are T_m(L̃)s, shape (rows, order, width). Rows are added one to another as a whole, so that no column
+    depends on how many there are.
     """
     rows, *shape = terms.shape
     groups = -(-rows // GROUP)
@@ -234,8 +225,7 @@ def inner_products(terms: np.ndarray) -> np.ndarray:
 def moments(inner: np.ndarray) -> np.ndarray:
     """μ_{2m} = 2⟨T_m s, T_m s⟩ − μ_0 and μ_{2m−1} = 2⟨T_m s, T_{m−1} s⟩ − μ_1, over ‖s‖², all added up over s.
 
-    Args:
-        inner: the inner products of :func:`probe_range`, shape (2, order, probes).
+    ``inner`` are the inner products of :func:`probe_range`, shape (2, order, probes).
     """
     squares, neighbours = inner.sum(axis=2)
     out = np.empty(2 * squares.size - 1)

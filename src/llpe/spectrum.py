@@ -2,7 +2,15 @@
 
 The problem is solved component by component: small components densely, large ones (when only the ends are wanted) by
 sparse iteration, isolated nodes not at all. So the eigenvalues that repeat across components are all found. Then they
-are merged, by the conventions of :mod:`llpe.conventions`.
+are merged, by these conventions:
+
+* values ascend; eigenvalues that agree to 1e-12, or to 1e-8 of their distance from the nearer end of the spectrum,
+  form one *eigenspace*;
+* inside an eigenspace E the basis is Gram–Schmidt of P_E g_1, P_E g_2, … for seeded Gaussian probes g (so a simple
+  eigenvector has the sign that makes u·g_1 > 0), except that
+* the first vector of the null space is the trivial one (√d, or 1 for the combinatorial Laplacian).
+
+Of an eigenspace larger than what is wanted of it, only the projections P_E g are computed.
 """
 
 from __future__ import annotations
@@ -14,19 +22,21 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 import torch
+from scipy.linalg.lapack import dgeqrf, dorgqr
 from torch import Tensor
 
 from llpe.cache import Cache, Result, fetch
 from llpe.checks import check_choice, check_count, check_seed, checked
-from llpe.conventions import Merged, Parts
-from llpe.eigensolvers import DENSE_BELOW, Pairs, dense_pairs, end_pairs
+from llpe.eigensolvers import DENSE_BELOW, Pairs, dense_pairs, eigenspaces, end_pairs, tolerance
 from llpe.graph import SMALL, Graph
 from llpe.inputs import GraphLike
 from llpe.laplacian import KINDS, Kind, centre, dense_laplacian, inverse_sqrt, known_pairs, laplacian, trivial_vector
+from llpe.probes import draw
 from llpe.spmm import ranges
 from llpe.storage import SpectrumError, require_memory
 
 GUARD = 8  # pairs beyond the wanted ones, to see where the last eigenspace ends
+BLOCK = 64  # columns that LAPACK may work on at once
 Matrix: TypeAlias = np.ndarray | sp.csr_array  # an array for small graphs
 
 
@@ -122,7 +132,7 @@ def _compute(graph: Graph, kind: Kind, low: int, high: int, seed: int) -> Result
     counts = None if low + high == n else (low and low + GUARD, high and high + GUARD)
     pool = _solve(graph, matrix, kind, counts, seed)
     chosen, cut = pool.choose(low, high)
-    trivial = trivial_vector(graph, kind)
+    trivial = trivial_vector(graph, kind) if pool.has_null_space else None
     values, vectors = pool.values[chosen], pool.vectors(chosen, trivial, seed)
     if kind == "rw":
         scale = inverse_sqrt(graph.degree)
@@ -165,7 +175,7 @@ def _solve(graph: Graph, matrix: Matrix, kind: Kind, counts: tuple[int, int] | N
         "Use 'llpe-ends' (first and last k eigenpairs) or 'llpe-probes' (the whole spectrum, no eigenvectors).",
     )
     middle = centre(graph, kind)
-    parts: Parts = []
+    parts: list[tuple[np.ndarray, Pairs]] = []
     for nodes in groups:
         if len(nodes) == 1:
             alone = np.array([0.0 if kind == "comb" else 1.0])
@@ -178,9 +188,104 @@ def _solve(graph: Graph, matrix: Matrix, kind: Kind, counts: tuple[int, int] | N
             parts.append((nodes, dense_pairs(own, known)))
         else:
             low, high = counts
-            pairs = end_pairs(sp.csr_array(local), known, low=low, high=high, centre=middle, seed=seed)
-            parts.append((nodes, pairs))
+            parts.append((nodes, end_pairs(sp.csr_array(local), known, low, high, centre=middle, seed=seed)))
     return Merged(parts, graph.num_nodes, middle)
+
+
+class Merged:
+    """The eigenpairs of all components (``parts``: nodes and pairs of each), sorted and grouped into eigenspaces."""
+
+    def __init__(self, parts: list[tuple[np.ndarray, Pairs]], num_nodes: int, centre: float) -> None:
+        self.parts, self.num_nodes = parts, num_nodes
+        values = np.concatenate([pairs.values for _, pairs in parts])
+        order = values.argsort(kind="stable")
+        counts = [pairs.values.size for _, pairs in parts]
+        self.values = values[order]
+        self.part = np.repeat(np.arange(len(parts)), counts)[order]  # of each pair: its component,
+        self.column = order - (np.cumsum(counts) - counts)[self.part]  # and its column there
+        self.has_null_space = bool(self.values[0] <= tolerance(0.0, centre))  # as space 0; the high end alone has none
+        self.spaces = eigenspaces(self.values, centre)
+        self.sizes = np.bincount(self.spaces)
+        self.innermost = {  # of each iterated component: the last value found from either end
+            index: pairs.values[[pairs.low - 1] * bool(pairs.low) + [pairs.low] * bool(pairs.high)]
+            for index, (_, pairs) in enumerate(parts)
+            if pairs.project
+        }
+
+    def choose(self, low: int, high: int) -> tuple[np.ndarray, list[str]]:
+        """Positions of the wanted pairs, and what was cut."""
+        total = self.values.size
+        chosen = np.concatenate([np.arange(low), np.arange(total - high, total)])
+        kept = np.bincount(self.spaces[chosen], minlength=self.sizes.size)
+        cut = [
+            f"the eigenspace of {self.values[self.spaces == space][0]:.6g} has dimension "
+            f"{self.sizes[space]}{' or more' if self._unfinished(space) else ''}, of which {kept[space]} are kept"
+            for space in np.flatnonzero((kept > 0) & (kept < self.sizes)).tolist()
+        ]
+        return chosen, cut
+
+    def _unfinished(self, space: int) -> list[int]:
+        """The components of which vectors of an eigenspace may be missing: the last that was found is one of it."""
+        first, last = self.values[self.spaces == space][[0, -1]]
+        within = [((first <= value) & (value <= last)).any() for value in self.innermost.values()]
+        return [index for index, missing in zip(self.innermost, within, strict=True) if missing]
+
+    def vectors(self, chosen: np.ndarray, trivial: np.ndarray | None, seed: int) -> np.ndarray:
+        """The chosen eigenvectors in the conventions of this module, shape (num_nodes, len(chosen))."""
+        out = self._signed(chosen, draw(self.num_nodes, 1, seed)[:, 0].astype(np.float64))
+        spaces = self.spaces[chosen]
+        for space in np.flatnonzero((self.sizes > 1) & (np.bincount(spaces, minlength=self.sizes.size) > 0)).tolist():
+            where, members = np.flatnonzero(spaces == space), np.flatnonzero(self.spaces == space)
+            probes = draw(self.num_nodes, where.size, seed).astype(np.float64)
+            if trivial is not None and space == 0:
+                probes = np.column_stack([trivial, probes[:, :-1]])
+            if unfinished := self._unfinished(space):
+                projected = np.zeros_like(probes)
+                if (finished := members[~np.isin(self.part[members], unfinished)]).size:
+                    basis = self._basis(finished)
+                    projected += basis @ (basis.T @ probes)
+                for nodes, pairs in (self.parts[index] for index in unfinished):
+                    assert pairs.project is not None
+                    projected[nodes] = pairs.project(self.values[members[0]], probes[nodes])
+                out[:, where] = _orthonormal(projected)
+            else:
+                basis = self._basis(members)
+                out[:, where] = basis @ _orthonormal(basis.T @ probes)
+        if trivial is not None and chosen[0] == 0 and self.sizes[0] == 1:
+            out[:, 0] = trivial
+        return out
+
+    def _signed(self, chosen: np.ndarray, probe: np.ndarray) -> np.ndarray:
+        """The chosen eigenvectors, signed; those of repeated eigenvalues are arbitrary."""
+        if len(self.parts) == 1:
+            out = self.parts[0][1].vectors[:, self.column[chosen]]
+        else:
+            out = np.zeros((self.num_nodes, chosen.size))
+            single = np.flatnonzero(self.sizes[self.spaces[chosen]] == 1)
+            part = self.part[chosen[single]]
+            for index in np.unique(part):
+                nodes, pairs = self.parts[index]
+                mine = single[part == index]
+                out[np.ix_(nodes, mine)] = pairs.vectors[:, self.column[chosen[mine]]]
+        out *= np.where(probe @ out < 0, -1.0, 1.0)
+        return out
+
+    def _basis(self, positions: np.ndarray) -> np.ndarray | sp.csc_array:
+        """The eigenvectors at these positions; sparse where each lives on one component only."""
+        if len(self.parts) == 1:
+            return self.parts[0][1].vectors[:, self.column[positions]]
+        members = [(*self.parts[self.part[position]], self.column[position]) for position in positions]
+        entries = np.concatenate([pairs.vectors[:, column] for _, pairs, column in members])
+        rows = np.concatenate([nodes for nodes, *_ in members])
+        starts = np.cumsum([0, *(len(nodes) for nodes, *_ in members)])
+        return sp.csc_array((entries, rows, starts), shape=(self.num_nodes, positions.size))
+
+
+def _orthonormal(columns: np.ndarray) -> np.ndarray:
+    """Gram–Schmidt of the columns, by LAPACK's reflections: for a few columns far faster than NumPy's QR."""
+    upper, scale, *_ = dgeqrf(columns, lwork=BLOCK * columns.shape[1])
+    rotation, *_ = dorgqr(upper, scale, lwork=BLOCK * columns.shape[1])
+    return rotation * np.where(upper.diagonal() < 0, -1.0, 1.0)
 
 
 def directions(spectrum: Spectrum, probe: Tensor) -> Tensor:

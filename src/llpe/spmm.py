@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -102,7 +101,7 @@ def threads(num_nodes: int) -> Iterator[Run]:
     """
     count = torch.get_num_threads() if num_nodes > ROWS else 1
     if count == 1:
-        yield lambda work, arguments: deque(map(work, arguments), maxlen=0).clear()
+        yield _one_by_one
         return
     try:
         with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as pool:
@@ -110,11 +109,16 @@ def threads(num_nodes: int) -> Iterator[Run]:
             def run(work: Callable[[Any], None], arguments: Iterable[Any]) -> None:
                 every = list(arguments)
                 parts = ranges(len(every), len(every) // (8 * count) + 1)  # few, as handing over takes time
-                deque(pool.map(lambda part: deque(map(work, every[part]), maxlen=0), parts), maxlen=0)
+                list(pool.map(lambda part: _one_by_one(work, every[part]), parts))
 
             yield run
     finally:
         torch.set_num_threads(count)
+
+
+def _one_by_one(work: Callable[[Any], None], arguments: Iterable[Any]) -> None:
+    for argument in arguments:
+        work(argument)
 
 
 def csr_tensor(start: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:

@@ -22,7 +22,7 @@ from llpe.storage import SpectrumError
 
 BINS = 240  # equal bins of [0, 2]; coarser histograms are sums of them
 POINTS = 8192  # Chebyshev nodes at which the density is evaluated: many for each bin
-BLOCK = 2**28  # bytes of probe features held at once
+BLOCK = 2**28  # bytes of probe features held at once, so that memory stays bounded on large graphs
 ENDS = 4  # extreme eigenvalues on each side
 ROUNDING = 1e-9
 
@@ -37,23 +37,18 @@ def summarise(
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Everything about a graph as a dict that JSON can hold, and the share of the eigenvalues in each of ``BINS`` bins.
 
-    Args:
-        dataset: the graph.
-        order: Chebyshev terms of the estimated spread.
-        probes: random probes of the estimated spread.
-        exact: compute all eigenvalues instead.
-        ends: compute the extreme eigenvalues too.
+    The spread is estimated from ``probes`` and ``order`` Chebyshev terms, or with ``exact`` counted from all
+    eigenvalues; ``ends`` adds the extreme ones.
     """
     check_count("order", order)
     graph = Graph.from_data(dataset.data)
     document = describe_graph(dataset, graph)
-    spectrum = full_spectrum(graph) if exact else None
-    if spectrum is None:
-        shares = estimated_shares(graph, order=order, probes=probes)
-        method: dict[str, Any] = {"method": "moments", "order": order, "probes": probes}
-    else:
+    spectrum, method = None, dict[str, Any](method="moments", order=order, probes=probes)
+    if exact:
+        spectrum, method = full_spectrum(graph), {"method": "exact"}
         shares = exact_shares(spectrum.values.numpy())
-        method = {"method": "exact"}
+    else:
+        shares = estimated_shares(graph, order=order, probes=probes)
     document["multiplicity"] = multiplicities(graph)
     document["density"] = method | thirds(shares) | {"histogram": shares.reshape(-1, 5).sum(axis=1).tolist()}
     document["ends"] = None
@@ -106,14 +101,11 @@ def multiplicities(graph: Graph) -> dict[str, int]:
     return {"0": null, "2": two}
 
 
-def estimated_shares(graph: Graph, *, order: int, probes: int, block: int = BLOCK) -> np.ndarray:
-    """The share of the eigenvalues in each of ``BINS`` equal bins of [0, 2], from Chebyshev moments.
-
-    At most ``block`` bytes of probe features are held at once, so that memory stays bounded on large graphs.
-    """
+def estimated_shares(graph: Graph, *, order: int, probes: int) -> np.ndarray:
+    """The share of the eigenvalues in each of ``BINS`` equal bins of [0, 2], from Chebyshev moments."""
     check_count("probes", probes)
-    step = int(np.clip(block // (4 * graph.num_nodes * max(order, 1)), 1, probes))
-    moments = np.zeros(2 * max(order, 1) - 1)
+    step = int(np.clip(BLOCK // (4 * graph.num_nodes * order), 1, probes))
+    moments = np.zeros(2 * order - 1)
     for first in range(0, probes, step):  # each block has its own seed
         count = min(step, probes - first)
         moments += count / probes * probe_features(graph, order=order, probes=count, seed=first)[1]

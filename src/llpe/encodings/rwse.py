@@ -12,8 +12,8 @@ from torch import Tensor
 from llpe.cache import Cache
 from llpe.checks import check_count
 from llpe.encodings.linear import LinearEncoding
+from llpe.functional import random_walk_return
 from llpe.graph import Graph
-from llpe.walks import return_probabilities
 
 
 @final
@@ -49,4 +49,4 @@ class RWSE(LinearEncoding):
         self.steps = steps
 
     def compute(self, graph: Graph, cache: bool | Cache) -> dict[str, Tensor]:
-        return {"returns": return_probabilities(graph.adjacency, self.steps)}
+        return {"returns": random_walk_return(graph, self.steps)}
