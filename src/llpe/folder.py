@@ -72,8 +72,10 @@ class GraphFolder:
         return mapped(self.path / f"{name}.npy", self.arrays[name], AGAIN)
 
     def tensor(self, name: str) -> Tensor:
-        """The same as a tensor. It must not be written to."""
-        return as_tensor(self.array(name))
+        """The same as a tensor, without a copy. It must not be written to."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+            return torch.from_numpy(self.array(name))
 
     def row_ranges(self) -> Iterator[tuple[int, int]]:
         """Ranges of rows one after another, each of at most ``ENTRIES`` entries or of a single row."""
@@ -196,12 +198,8 @@ class ArrayWriter:
         return self.facts | {"sha256": self.digest.hexdigest()}
 
 
-def write_document(path: Path, kind: str, document: Mapping[str, Any]) -> None:
-    sealed.write_json(path, {"format": kind, **document})
-
-
 def read_document(path: Path, kind: str, instead: str) -> dict[str, Any]:
-    """The content of a folder's JSON file; a folder without one is not finished."""
+    """The content of a folder's JSON file but for its ``format``; a folder without one is not finished."""
     if not path.is_file():
         raise refusal(str(path.parent), f"hold {path.name}", "none: it is not finished", instead)
     document = sealed.read_json(path, instead)
@@ -222,13 +220,6 @@ def mapped(path: Path, facts: Mapping[str, Any], instead: str) -> np.ndarray:
         rule = f"be {facts['dtype']} of shape {facts['shape']}"
         raise refusal(str(path), rule, f"{array.dtype.str} {list(array.shape)}", instead)
     return array
-
-
-def as_tensor(array: np.ndarray) -> Tensor:
-    """A read-only array as a tensor, without a copy. It must not be written to."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        return torch.from_numpy(array)
 
 
 def check_content(path: Path, facts: Mapping[str, Any], instead: str) -> None:

@@ -29,10 +29,10 @@ from torch import Tensor
 
 from llpe.checks import check_count, refusal
 from llpe.features import FILE, FORMAT, Features
-from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder, write_document
+from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder
 from llpe.laplacian import inverse_sqrt
 from llpe.probes import GROUP, inner_products, precision, probe_block
-from llpe.sealed import DamageWarning
+from llpe.sealed import DamageWarning, write_json
 from llpe.spmm import multiply_rows, ranges, threads, torch_csr
 
 WIDTH = 16  # probes of a block: as many numbers as a cache line holds, which is what a product fetches at least
@@ -125,7 +125,7 @@ def _plan(wanted: Features) -> Features:
     if not file.exists():
         if others := [each.name for each in wanted.path.iterdir() if each.name != ".lock"]:
             raise refusal("output", "be a new folder or one of features", f"{wanted.path} with {others[0]}")
-        write_document(file, FORMAT, document)
+        write_json(file, {"format": FORMAT, **document})
         return wanted
     found = Features.read(wanted.path)
     differ = [name for name in document if name != "width" and getattr(found, name) != document[name]]
@@ -182,7 +182,7 @@ def encode_block(graph: Path, out: Path, block: int, on_term: Callable[[int], No
             with _naming(turned):
                 facts = _turn(store, turned, features.order)
         os.replace(turned, file)
-        write_document(file.with_suffix(".json"), FORMAT, facts)
+        write_json(file.with_suffix(".json"), {"format": FORMAT, **facts})
 
 
 def _write_terms(

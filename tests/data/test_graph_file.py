@@ -12,8 +12,8 @@ import torch
 from torch_geometric.data import Data, HeteroData
 
 from llpe.data import load_benchmark, load_file, make_splits, sbm
-from llpe.data.arrays import CSR, open_npz
 from llpe.data.graph_file import encode_labels
+from llpe.data.readers import CSR, open_npz
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "your-own-graph.md"
 EDGES = np.array([[0, 1], [1, 2], [2, 3]])

@@ -76,7 +76,7 @@ def test_a_damaged_file_is_read_or_refused_in_words(name: str, tmp_path: Path) -
 
 
 def test_an_archive_that_expands_beyond_reason_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llpe.data.arrays.LARGE", 2**20)
+    monkeypatch.setattr("llpe.data.readers.LARGE", 2**20)
     np.savez_compressed(tmp_path / "bomb.npz", edges=EDGES, x=np.zeros((4, 2**16)))
     with pytest.raises(ValueError, match=r"not expand to more than 100 times its size, got .* GB from .* MB\. If you"):
         load_file(tmp_path / "bomb.npz")

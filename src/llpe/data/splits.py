@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from llpe.checks import check_count, check_seed, checked, refusal, show
-from llpe.data.arrays import open_npz
 from llpe.data.dataset import PARTS, NodeDataset, check_labels
+from llpe.data.readers import open_npz
 from llpe.sealed import write_arrays
 
 
