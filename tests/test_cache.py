@@ -270,8 +270,7 @@ def test_a_lost_or_wrong_sum_of_bytes_is_corrected(cache, entry_size, content):
     assert read_json(count) == {"bytes": 2 * entry_size}
     count.unlink() if content is None else count.write_text(content)
     add(cache, ("c", 0))
-    assert set(names(cache)) == {"a", "b", "c"}
-    assert read_json(count) == {"bytes": 3 * entry_size}
+    assert (set(names(cache)), read_json(count)) == ({"a", "b", "c"}, {"bytes": 3 * entry_size})
 
 
 @pytest.mark.parametrize("share", [1, 2], ids=["with-its-header", "by-far"])
@@ -283,8 +282,7 @@ def test_a_result_above_the_limit_is_not_kept_and_says_so(cache, entry_size, sha
         with pytest.warns(CacheWarning, match=r"could not keep .*are above the limit of .*LLPE_CACHE_GB") as said:
             cache.fetch("large", {"name": "b"}, large)
         assert (len(said), large.call_count) == (1, calls)
-    assert names(cache) == ["a"]
-    assert not list(cache.folder.glob(".*"))
+    assert (names(cache), list(cache.folder.glob(".*"))) == (["a"], [])
 
 
 def test_entries_are_listed_and_cleared(cache):
