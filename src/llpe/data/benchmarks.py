@@ -292,10 +292,8 @@ def _staging(root: Path) -> Iterator[Path]:
         root.mkdir(parents=True, exist_ok=True)
         stage = tempfile.TemporaryDirectory(prefix=".staging-", dir=root, ignore_cleanup_errors=True)
     except OSError as error:
-        raise ValueError(
-            f"the data root must be a writable folder, got {str(root)!r} ({error.strerror}). "
-            "Set LLPE_DATA or --data-root to another folder."
-        ) from error
+        got = f"{str(root)!r} ({error.strerror}). Set LLPE_DATA or --data-root to another folder"
+        raise ValueError(f"the data root must be a writable folder, got {got}.") from error
     with stage as name:
         yield Path(name)
 

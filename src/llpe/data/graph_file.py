@@ -130,10 +130,8 @@ def encode_labels(labels: np.ndarray) -> tuple[Tensor, int, tuple[str, ...]]:
     """
     values = labels.reshape(-1) if labels.ndim and labels.size == len(labels) else labels
     if values.ndim != 1 or values.dtype.kind not in "biufU":
-        raise ValueError(
-            "labels must hold one number or text for each node, "
-            f"got {labels.dtype} of shape {list(labels.shape)}. Use argmax on one-hot labels."
-        )
+        got = f"{labels.dtype} of shape {list(labels.shape)}. Use argmax on one-hot labels"
+        raise ValueError(f"labels must hold one number or text for each node, got {got}.")
     text = values.dtype.kind == "U"
     if text:
         values = np.char.strip(values)
@@ -144,10 +142,8 @@ def encode_labels(labels: np.ndarray) -> tuple[Tensor, int, tuple[str, ...]]:
             given, text = given.astype(np.float64), False
     wrong = given[~np.isfinite(given) | (given != np.floor(given))] if given.dtype.kind == "f" else given[:0]
     if wrong.size:
-        raise ValueError(
-            f"labels must be classes, got the number {wrong[0]:g}. "
-            "Regression targets are not supported; bin them into classes first."
-        )
+        instead = "Regression targets are not supported; bin them into classes first."
+        raise ValueError(f"labels must be classes, got the number {wrong[0]:g}. {instead}")
     if given.dtype.kind in "if" and given.size and given.min() < 0:
         raise ValueError(f"labels must be 0, 1, … or −1 for unlabelled, got {given.min():g}.")
     classes, inverse = np.unique(given, return_inverse=True)
@@ -200,8 +196,8 @@ def load_folder(path: str | Path) -> NodeDataset:
     """The graph of a folder, its edges in memory, its features and classes mapped."""
     folder = GraphFolder.open(path)
     data = folder.to_data()
-    for mask in PARTS:
-        data.pop(f"{mask}_mask", None)
+    for part in PARTS:
+        data.pop(f"{part}_mask", None)
     return NodeDataset(**_parts(folder, data))
 
 
@@ -219,13 +215,12 @@ def _parts(folder: GraphFolder, data: Data) -> dict[str, Any]:
         data.x = torch.ones(1, 1).expand(folder.num_nodes, 1)
     if data.y is None:
         data.y = torch.full((1,), -1).expand(folder.num_nodes)
-    names = {part: f"{part}_mask" for part in PARTS}
-    masks = {part: folder.tensor(name) for part, name in names.items() if name in folder.arrays}
+    given = [part for part in PARTS if f"{part}_mask" in folder.arrays]
     return {
         "name": folder.path.resolve().name,
         "data": data,
         "metric": "accuracy",
         "num_classes": int(data.y.max()) + 1,
         "notes": (*unlabelled_note(data.y), *folder.changes),
-        "masks": {part: mask.reshape(folder.num_nodes, -1) for part, mask in masks.items()} or None,
+        "masks": {part: folder.tensor(f"{part}_mask").reshape(folder.num_nodes, -1) for part in given} or None,
     }
