@@ -37,7 +37,7 @@ def names(cache):
 
 
 def add(cache, *aged):
-    """Adds entries that were last used so many seconds ago."""
+    """Adds entries: names, and how many seconds ago they were last used."""
     for name, age in aged:
         before = set(files(cache.folder))
         cache.fetch("kind", {"name": name}, computing())
@@ -142,7 +142,7 @@ def test_an_entry_may_be_read_by_whom_the_umask_lets_and_used_by_them(cache, uma
     finally:
         os.umask(before)
     assert files(cache.folder)[0].stat().st_mode & 0o777 == 0o666 & ~umask
-    monkeypatch.setattr(os, "utime", Mock(side_effect=DENIED))  # who does not own it may not say that it was used
+    monkeypatch.setattr(os, "utime", Mock(side_effect=DENIED))  # others may not write when it was used
     cache.fetch("kind", {}, NO_COMPUTE)
 
 

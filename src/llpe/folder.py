@@ -103,7 +103,7 @@ class GraphFolder:
         indptr = self.array("indptr")
         for first in range(0, self.num_nodes, ROWS):
             if (first == 0 and indptr[0] != 0) or (np.diff(indptr[first : first + ROWS + 1]) < 0).any():
-                raise self._refusal("indptr", "ascend from 0", f"a row that begins before the one above row {first}")
+                raise self._refusal("indptr", "ascend from 0", f"other numbers after row {first}")
         if indptr[-1] != self.num_entries:
             raise self._refusal("indptr", f"end with the {self.num_entries} entries", int(indptr[-1]))
         balance = np.zeros(2, dtype=np.uint64)
@@ -223,7 +223,7 @@ def mapped(path: Path, facts: Mapping[str, Any], instead: str) -> np.ndarray:
 
 
 def check_content(path: Path, facts: Mapping[str, Any], instead: str) -> None:
-    """Refuses a file whose checksum is another than when it was written."""
+    """Refuses a file that has changed since it was written."""
     with path.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != facts["sha256"]:
             raise refusal(str(path), "have the checksum it was written with", "another: altered", instead)

@@ -69,7 +69,7 @@ def test_rare_classes_are_accepted_when_asked_for():
 
 
 def masked(*parts):
-    """A data set of 20 nodes, the last unlabelled, whose one official split is given by node numbers."""
+    """A data set of 20 nodes, the last unlabelled, with one official split, given by node numbers."""
     masks = {name: torch.zeros(20, 1, dtype=torch.bool) for name in ("train", "val", "test")}
     for mask, ids in zip(masks.values(), parts, strict=True):
         mask[ids] = True

@@ -157,9 +157,9 @@ def encode_labels(labels: np.ndarray) -> tuple[Tensor, int, tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class MappedDataset(NodeDataset):
-    """A data set whose features, classes and encoding stay on disk, and whose edges are not read at all.
+    """A data set with features, classes and encoding on disk, for models that see single rows.
 
-    It is for models that see single rows. ``data`` has no ``edge_index``.
+    Edges are not read at all: ``data`` has no ``edge_index``.
 
     Attributes:
         folder: the graph.

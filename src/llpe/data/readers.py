@@ -252,7 +252,7 @@ def read_graphml(path: Path) -> tuple[Arrays, list[str]]:
 
 
 def _graph(ids: Column, nodes: Table, edges: Table, of_node: str, of_edge: str) -> Arrays:
-    """The arrays of a graph whose nodes are named by ``ids``; columns of ``nodes`` are features, except ``label``."""
+    """The arrays of a graph. Its nodes are named by ``ids``; columns of ``nodes`` are features, except ``label``."""
     number = {node: i for i, node in enumerate(ids)}
     twice = [node for i, node in enumerate(ids) if number[node] != i]
     if twice:
