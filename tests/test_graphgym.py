@@ -159,21 +159,6 @@ def test_lightning_trains_a_graph_level_model(tmp_path):
     assert moved > {f"model.encoder.node_encoder.{name}" for name in ("encoding.theta", "project.weight")}
 
 
-def test_prepared_and_unprepared_batches_give_what_the_graphs_give_apart(tmp_path):
-    use_config(tmp_path)
-    model = create_model().eval()
-    encoder = model.encoder.node_encoder
-    graphs = [labelled("path"), labelled("two-triangles")]
-    prepare = Prepare(LLPE(6, order=8))
-    plain, label = model(Batch.from_data_list(graphs))
-    ready, _ = model(Batch.from_data_list([prepare(graph) for graph in graphs]))
-    assert plain.shape == (11, 3)
-    assert torch.equal(label, torch.cat([graph.y for graph in graphs]))
-    assert torch.equal(plain, ready)
-    together = encoder(Batch.from_data_list(graphs)).x
-    torch.testing.assert_close(together, torch.cat([encoder(graph.clone()).x for graph in graphs]))
-
-
 @pytest.mark.parametrize(("dim", "expand_x"), [(5, True), (10, False)])
 def test_the_encoder_puts_the_encoding_beside_the_features(dim, expand_x, tmp_path):
     use_config(tmp_path, "llpe.dim", dim, "llpe.seed", 3)
@@ -193,10 +178,7 @@ def test_the_parameters_are_there_before_the_first_batch(tmp_path):
     encoder = model.encoder.node_encoder
     assert params_count(encoder) == 8 * 1 + 2 * 6 + 6  # one filter for all directions, and the projection
     assert params_count(model) > params_count(encoder)
-    other = create_model()
-    other.load_state_dict(model.state_dict())
-    batch = Batch.from_data_list([labelled("grid")])
-    assert torch.equal(model.eval()(batch.clone())[0], other.eval()(batch.clone())[0])
+    create_model().load_state_dict(model.state_dict())
 
 
 def test_a_dumped_config_can_be_loaded_again(tmp_path):

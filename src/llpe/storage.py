@@ -30,7 +30,7 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
 
     It has the mode that the umask gives. With ``sync`` it is on the disk, so that it survives a loss of power.
     """
-    with _own_folder(path.parent) as folder:
+    with scratch_folder(path.parent) as folder:
         partial = folder / path.name
         partial.touch()
         mode = partial.stat().st_mode
@@ -46,7 +46,7 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder to write into. At the end it becomes ``path``, whole; after an error it is deleted."""
-    with _own_folder(path.parent) as folder:
+    with scratch_folder(path.parent) as folder:
         yield folder
         os.umask(mask := os.umask(0))
         folder.chmod(0o777 & ~mask)
@@ -67,7 +67,7 @@ def sweep(folder: Path) -> None:
 
 
 @contextmanager
-def _own_folder(parent: Path) -> Iterator[Path]:
+def scratch_folder(parent: Path) -> Iterator[Path]:
     """A new folder, locked while it is used and then removed; first removes what killed writers have left beside it."""
     sweep(parent)
     while True:

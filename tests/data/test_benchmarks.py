@@ -70,7 +70,7 @@ def test_real_benchmarks_load_with_the_expected_counts(name, root, mirror, no_ne
     assert unlabelled == (1838 if name == "cornell5" else 0)
     assert any("unlabelled" in note for note in dataset.notes) == (unlabelled > 0)
     assert capfd.readouterr() == ("", "")
-    assert not list(root.glob(".staging*"))
+    assert not list(root.glob(".*"))
 
 
 def test_cornell_is_the_corrected_one_where_there_is_one_and_says_which(root, mirror, tmp_path):

@@ -14,7 +14,6 @@ import io
 import os
 import shutil
 import socket
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from llpe.checks import checked
 from llpe.data.dataset import PARTS, NodeDataset, undirected, unlabelled_note
 from llpe.data.graph_file import load_file
 from llpe.data.readers import describe
+from llpe.storage import scratch_folder
 
 DOWNLOAD_TIMEOUT = 20.0  # seconds without an answer
 # NOTE[PAPER]: the paper's Cornell is PyG's, with the features and labels of Texas (class homophily 0.15 printed).
@@ -288,14 +288,14 @@ def _pyg_data(benchmark: Benchmark, root: Path) -> Data:
 @contextlib.contextmanager
 def _staging(root: Path) -> Iterator[Path]:
     """A folder below the root that is gone afterwards, whatever happens."""
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        stage = tempfile.TemporaryDirectory(prefix=".staging-", dir=root, ignore_cleanup_errors=True)
-    except OSError as error:
-        got = f"{str(root)!r} ({error.strerror}). Set LLPE_DATA or --data-root to another folder"
-        raise ValueError(f"the data root must be a writable folder, got {got}.") from error
-    with stage as name:
-        yield Path(name)
+    with contextlib.ExitStack() as stack:
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            stage = stack.enter_context(scratch_folder(root))
+        except OSError as error:
+            got = f"{str(root)!r} ({error.strerror}). Set LLPE_DATA or --data-root to another folder"
+            raise ValueError(f"the data root must be a writable folder, got {got}.") from error
+        yield stage
 
 
 def _corrected_cornell(found: Path, root: Path) -> NodeDataset:
