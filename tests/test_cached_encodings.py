@@ -1,4 +1,4 @@
-"""The fixed part of every encoding in the cache: found again, keyed by all that it depends on, the same bytes."""
+"""The cache as encodings and processes share it: keyed by all that counts, the same bytes, computed once."""
 
 import json
 
@@ -116,3 +116,52 @@ def test_a_second_process_does_no_spectral_work_and_gets_identical_bytes(tmp_pat
     assert first["off"] == first["on"] == second["on"] == second["off"]
     assert all(first["off"].values())
     assert second["needless"] == ["none"]
+
+
+AT_ONCE = """
+import multiprocessing, os, sys, time
+from pathlib import Path
+import torch
+from llpe.cache import Cache, Result
+
+folder = Path(sys.argv[1])
+
+
+def compute():
+    with (folder / "log").open("a") as file:
+        file.write(f"{os.getpid()}\\n")
+    time.sleep(0.5)
+    return Result({"a": torch.full((10,), float(os.getpid()))}, {})
+
+
+def work(number, barrier):
+    barrier.wait()
+    sys.stdout.write(f"{int(Cache(folder / 'one').fetch('kind', {}, compute).tensors['a'][0])}\\n")
+    # entries come, go and are read by all at once, in a cache that holds a few of them
+    cache = Cache(folder / "few", limit=6000)
+    for step in range(60):
+        name = (7 * step + 3 * number) % 11
+        found = cache.fetch("kind", {"n": name}, lambda: Result({"a": torch.full((200,), float(name))}, {}))
+        assert (found.tensors["a"] == name).all()
+        cache.entries()
+
+
+context = multiprocessing.get_context("fork")
+barrier = context.Barrier(4)
+workers = [context.Process(target=work, args=(number, barrier)) for number in range(4)]
+for worker in workers:
+    worker.start()
+for worker in workers:
+    worker.join(60)
+sys.exit(any(worker.exitcode for worker in workers))
+"""
+
+
+def test_processes_at_once_compute_once_and_survive_each_others_evictions(tmp_path, run_python):
+    answers = run_python(AT_ONCE, tmp_path, PYTHONWARNINGS="error::UserWarning").split()
+    computed = (tmp_path / "log").read_text().split()
+    assert len(computed) == 1
+    assert answers == computed * 4
+    kept = [path for path in (tmp_path / "few").iterdir() if path.is_file()]
+    assert 0 < sum(path.stat().st_size for path in kept) <= 6000
+    assert all(path.suffix == ".safetensors" for path in kept)

@@ -24,10 +24,8 @@ def test_the_command_says_in_one_line_what_to_install(missing):
     done = python("from llpe.cli import main; main()", without=" ".join(missing))
     assert done.returncode == 1
     assert done.stdout == ""
-    said = (
-        f"error: `llpe` needs the extra `lab`, got no {', '.join(missing)}. Install it with: {how_to_install('lab')}\n"
-    )
-    assert done.stderr == said
+    said = f"error: `llpe` needs the extra `lab`, got no {', '.join(missing)}. Install it with: {how_to_install('lab')}"
+    assert done.stderr == f"{said}\n"
 
 
 def test_the_engine_says_in_one_line_what_to_install():
@@ -67,20 +65,14 @@ assert llpe.LLPE(dim=4)(llpe.LLPE(dim=4).prepare(data, cache=False)).shape == (4
     assert done.returncode == 0, done.stderr
 
 
-def test_the_list_is_that_of_the_project():
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    names, cluster = (
-        [line.partition(">=")[0] for line in project["optional-dependencies"][extra]] for extra in ("lab", "cluster")
-    )
-    modules = {"scikit-learn": "sklearn", "tomli-w": "tomli_w"}
-    assert [modules.get(name, name) for name in names] == LAB
-    assert set(EXTRAS["cluster"]) < set(cluster)
-
-
-def test_the_lowest_versions_are_the_lower_bounds():
+def test_the_list_is_that_of_the_project_and_the_lowest_versions_are_its_lower_bounds():
     root = Path(__file__).parents[1]
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
+    lab, cluster = ([line.partition(">=")[0] for line in extras[extra]] for extra in ("lab", "cluster"))
+    modules = {"scikit-learn": "sklearn", "tomli-w": "tomli_w"}
+    assert [modules.get(name, name) for name in lab] == LAB
+    assert set(EXTRAS["cluster"]) < set(cluster)
     bounds = [*project["dependencies"], *extras["big"], *extras["lab"], *extras["graphgym"]]
     lines = (root / "constraints-lowest.txt").read_text().splitlines()
     assert {bound.replace(">=", "==") for bound in bounds} <= set(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 
@@ -11,7 +12,7 @@ import torch
 
 from llpe import Graph, sealed
 from llpe.data.convert import convert
-from llpe.folder import FILE, ArrayWriter, GraphFolder, check_content
+from llpe.folder import FILE, ArrayWriter, GraphFolder
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +49,7 @@ def test_a_folder_is_the_graph_that_was_converted(folder):
     assert graph.fingerprint == opened.fingerprint
     assert graph.dense[1].tolist() == [1.0, 0.0, 0.5, 0.0, 0.0]
     assert torch.equal(opened.to_data().x, torch.eye(5))
-
-
-def test_64_bit_indices_are_read_too(folder):
-    rewrite(folder, "indices", np.load(folder / "indices.npy").astype(np.int64))
+    rewrite(folder, "indices", np.load(folder / "indices.npy").astype(np.int64))  # which a large graph has
     opened = GraphFolder.open(folder)
     opened.check()
     assert Graph.from_data(opened).fingerprint == opened.fingerprint
@@ -69,25 +67,6 @@ def test_row_ranges_cover_every_row_once(folder, monkeypatch, rows, entries):
     opened.check()
 
 
-def spoil_json(folder):
-    (folder / FILE).write_text((folder / FILE).read_text().replace("6", "7", 1))
-
-
-def spoil_format(folder):
-    sealed.write_json(folder / FILE, {"format": "llpe graph 99"})
-
-
-def truncate(folder):
-    content = (folder / "indices.npy").read_bytes()
-    (folder / "indices.npy").write_bytes(content[:-4])
-
-
-def alter(folder):
-    array = np.load(folder / "x.npy")
-    array[0, 0] = 7
-    np.save(folder / "x.npy", array)
-
-
 ARRAYS = {
     "must name nodes 0 … 4, got 9": ("indices", np.array([1, 0, 2, 1, 3, 9], dtype="i4")),
     "must name nodes 0 … 4, got -1": ("indices", np.array([1, -1, 2, 1, 3, 2], dtype="i4")),
@@ -101,12 +80,12 @@ ARRAYS = {
 }
 FILES = {
     "it is not finished. Write the folder again": lambda folder: (folder / FILE).unlink(),
-    "must be as it was written": spoil_json,
-    "must have the format 'llpe graph 1', got 'llpe graph 99'": spoil_format,
+    "must be as it was written": lambda folder: (folder / FILE).write_text('{"num_nodes": 5}'),
+    "must have the format 'llpe graph 1', got '2'": lambda folder: sealed.write_json(folder / FILE, {"format": "2"}),
     "indices.npy` must exist, got no such file": lambda folder: (folder / "indices.npy").unlink(),
-    "indices.npy` must be a whole array in NumPy's format": truncate,
+    "indices.npy` must be a whole array in NumPy's format": lambda folder: os.truncate(folder / "indices.npy", 140),
     "indptr.npy` must be <i8 of shape [6], got <i8 [3]": lambda folder: np.save(folder / "indptr.npy", np.arange(3)),
-    "x.npy` must have the checksum it was written with": alter,
+    "x.npy` must have the checksum": lambda folder: np.save(folder / "x.npy", np.ones((5, 5), dtype="f4")),
 }
 
 
@@ -118,8 +97,3 @@ def test_a_spoiled_folder_is_refused(folder, says):
         FILES[says](folder)
     with pytest.raises(ValueError, match=f"{re.escape(says)}.*llpe convert"):
         GraphFolder.open(folder).check()
-
-
-def test_checksums_are_those_of_the_files(folder):
-    for name, facts in GraphFolder.open(folder).arrays.items():
-        check_content(folder / f"{name}.npy", facts, "")

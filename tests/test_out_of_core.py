@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 import pickle
-import re
 import subprocess
 import sys
 import time
 from functools import partial
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -57,6 +58,10 @@ def stop_in_block(number):
     return tell
 
 
+def in_memory(graph):
+    return probe_features(Graph.from_data(graph), order=6, probes=10)[0]
+
+
 def changed(out):
     return {path.name: path.stat().st_mtime_ns for path in out.glob("block-*")}
 
@@ -75,11 +80,6 @@ def test_features_are_those_in_memory(narrow, tmp_path, centred, weighted):
     assert torch.equal(features[rows], basis[rows])
 
 
-def test_more_terms_than_float32_can_hold_are_refused(graph, tmp_path):
-    with pytest.raises(ValueError, match=r"`order` must be at most 64 out of core, .*, got 65"):
-        encode_folder(graph, tmp_path / "out", **OPTIONS | {"order": 65})
-
-
 def test_a_stopped_encoding_keeps_finished_blocks_and_resumes(graph, narrow, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
@@ -92,7 +92,7 @@ def test_a_stopped_encoding_keeps_finished_blocks_and_resumes(graph, narrow, tmp
     assert before.items() <= changed(out).items()
     assert told[0] == (24 + 4, 60)
     assert told[-1] == (60, 60)
-    assert torch.equal(Features.open(out)[:], probe_features(Graph.from_data(graph), order=6, probes=10)[0])
+    assert torch.equal(Features.open(out)[:], in_memory(graph))
     encode_folder(graph, out, **OPTIONS | {"memory": GB})
     assert before.items() <= changed(out).items()
 
@@ -119,7 +119,7 @@ out_of_core.encode_folder(GraphFolder.open({str(graph.path)!r}), {str(out)!r}, *
     encode_folder(graph, out, **OPTIONS)
     assert before["block-000.npy"] == changed(out)["block-000.npy"]
     assert not list(out.glob("block-*-*"))
-    assert torch.equal(Features.open(out)[:], probe_features(Graph.from_data(graph), order=6, probes=10)[0])
+    assert torch.equal(Features.open(out)[:], in_memory(graph))
 
 
 def test_blocks_are_independent_and_their_work_can_be_sent_to_other_processes(graph, narrow, tmp_path):
@@ -132,10 +132,6 @@ def test_blocks_are_independent_and_their_work_can_be_sent_to_other_processes(gr
     assert torch.equal(parts[:], Features.open(tmp_path / "whole")[:])
 
 
-def stop(products):
-    raise KeyboardInterrupt
-
-
 def test_a_worker_that_was_given_up_and_its_successor_do_not_disturb_each_other(graph, tmp_path):
     out, block = tmp_path / "out", partial(encode_block, graph.path, tmp_path / "out", 0)
     encode_folder(graph, out, compute=lambda *_: None, **OPTIONS)
@@ -143,10 +139,10 @@ def test_a_worker_that_was_given_up_and_its_successor_do_not_disturb_each_other(
     def begin_again(products):
         if products == 30:
             with pytest.raises(KeyboardInterrupt):
-                block(stop)
+                block(Mock(side_effect=KeyboardInterrupt))
 
     block(begin_again)
-    assert torch.equal(Features.open(out)[:], probe_features(Graph.from_data(graph), order=6, probes=10)[0])
+    assert torch.equal(Features.open(out)[:], in_memory(graph))
 
 
 def test_memory_decides_the_width_of_blocks_and_too_little_is_refused(graph):
@@ -160,61 +156,50 @@ def test_memory_decides_the_width_of_blocks_and_too_little_is_refused(graph):
 
 
 def test_a_full_disk_is_said_and_finished_blocks_are_kept(graph, narrow, tmp_path, monkeypatch):
-    out, write = tmp_path / "out", module._Terms.write
-    left = [15]
+    out, write, room = tmp_path / "out", os.pwrite, iter(range(15))
 
-    def full(store, *arguments):
-        left[0] -= 1
-        if left[0] < 0:
+    def full(*arguments):
+        if next(room, None) is None:
             raise OSError(errno.ENOSPC, "No space left on device")
-        write(store, *arguments)
+        return write(*arguments)
 
-    monkeypatch.setattr(module._Terms, "write", full)
-    with pytest.raises(OSError, match=r"No space left on device: .*block-\d\d\d-.*/terms"):
-        encode_folder(graph, out, **OPTIONS)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        with pytest.raises(OSError, match=r"No space left on device: .*block-\d\d\d-.*/terms"):
+            encode_folder(graph, out, **OPTIONS)
     assert not list(out.glob("block-*-*"))
-    monkeypatch.setattr(module._Terms, "write", write)
     before = changed(out)
     encode_folder(graph, out, **OPTIONS)
     assert before.items() <= changed(out).items()
     Features.open(out)
 
 
-def test_too_little_disk_is_refused_before_anything_is_computed(graph, tmp_path, monkeypatch):
+def test_too_little_disk_and_too_many_terms_are_refused_before_anything_is_computed(graph, tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"`order` must be at most 64 out of core, .*, got 65"):
+        encode_folder(graph, tmp_path / "out", **OPTIONS | {"order": 65})
     monkeypatch.setattr(module.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000}))
     with pytest.raises(OSError, match=r"the features need 0.0 GB of disk, and 0.0 GB are free"):
         encode_folder(graph, tmp_path / "out", **OPTIONS)
 
 
-def lose(out):
-    (out / "block-001.npy").unlink()
-
-
-def truncate(out):
-    (out / "block-001.npy").write_bytes((out / "block-001.npy").read_bytes()[:-100])
-
-
-def alter(out):
-    block = np.load(out / "block-001.npy")
-    block[0, 0, 0] += 1
-    np.save(out / "block-001.npy", block)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "says"),
-    [(lose, "must exist"), (truncate, "must be a whole array"), (alter, "must have the checksum it was written with")],
-)
-def test_spoiled_features_are_refused_and_computed_again(graph, narrow, tmp_path, spoil, says):
-    encode_folder(graph, tmp_path / "out", **OPTIONS)
-    block = (tmp_path / "out" / "block-001.npy").read_bytes()
-    spoil(tmp_path / "out")
-    with pytest.raises(ValueError, match=f"block-001.npy` {re.escape(says)}.*llpe encode again"):
-        Features.open(tmp_path / "out")
-    before = changed(tmp_path / "out")
-    with pytest.warns(sealed.DamageWarning, match=r"block-001.npy is damaged; computing it again"):
-        encode_folder(graph, tmp_path / "out", **OPTIONS)
-    assert (tmp_path / "out" / "block-001.npy").read_bytes() == block
-    assert changed(tmp_path / "out")["block-000.npy"] == before["block-000.npy"]
+def test_spoiled_features_are_refused_and_computed_again(graph, narrow, tmp_path):
+    out = tmp_path / "out"
+    encode_folder(graph, out, **OPTIONS)
+    file = out / "block-001.npy"
+    block, before = file.read_bytes(), changed(out)
+    spoils = {
+        "must exist": file.unlink,
+        "must be a whole array": lambda: file.write_bytes(block[:-100]),
+        "must have the checksum it was written with": lambda: file.write_bytes(block[:-1] + bytes([block[-1] ^ 1])),
+    }
+    for says, spoil in spoils.items():
+        spoil()
+        with pytest.raises(ValueError, match=f"block-001.npy` {says}.*llpe encode again"):
+            Features.open(out)
+        with pytest.warns(sealed.DamageWarning, match=r"block-001.npy is damaged; computing it again"):
+            encode_folder(graph, out, **OPTIONS)
+        assert file.read_bytes() == block
+        assert changed(out)["block-000.npy"] == before["block-000.npy"]
 
 
 def test_other_features_and_other_files_are_not_written_over(graph, narrow, tmp_path):
@@ -246,15 +231,14 @@ def test_an_encoding_reads_its_fixed_part_from_the_folder(graph, narrow, tmp_pat
         ProbeLLPE(20, order=7, probes=10).prepare_from(tmp_path / "out", graph.to_data())
 
 
-def samples(name, data):
-    if name == "random":
-        return RandomNodeLoader(data, num_parts=3)
-    if name == "cluster":
-        return ClusterLoader(ClusterData(data, num_parts=4, log=False), batch_size=2)
-    return NeighborLoader(data, num_neighbors=[3, 3], batch_size=100)
+LOADERS = {
+    "random": lambda data: RandomNodeLoader(data, num_parts=3),
+    "cluster": lambda data: ClusterLoader(ClusterData(data, num_parts=4, log=False), batch_size=2),
+    "neighbor": lambda data: NeighborLoader(data, num_neighbors=[3, 3], batch_size=100),
+}
 
 
-@pytest.mark.parametrize("name", ["random", "cluster", "neighbor"])
+@pytest.mark.parametrize("name", LOADERS)
 def test_samples_of_loaders_read_their_rows_of_the_encoding(graph, tmp_path, name):
     if name != "random" and not WITH_PYG_LIB:
         pytest.skip("PyG's loader needs pyg-lib")
@@ -262,7 +246,7 @@ def test_samples_of_loaders_read_their_rows_of_the_encoding(graph, tmp_path, nam
     encode_folder(graph, tmp_path / "out", **encoding.probe_arguments(), memory=GB)
     whole = encoding(encoding.prepare(graph.to_data(), cache=False))
     data = encoding.prepare_from(tmp_path / "out", graph.to_data())
-    parts = list(samples(name, data))
+    parts = list(LOADERS[name](data))
     seen = torch.cat([sample.n_id[: sample.get("batch_size")] for sample in parts])
     assert seen.sort().values.equal(torch.arange(401))
     for sample in parts:

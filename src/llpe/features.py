@@ -1,6 +1,6 @@
 """The features of random probes in a folder, written by :mod:`llpe.out_of_core` and read row by row.
 
-features.json     what was computed of which graph, in blocks of which width
+features.json     the graph, the arguments, and the width of a block
 block-000.npy     [num_nodes, width, order] float32
 block-000.json    its checksum and its part of the moments: written last, so that a block without it is not finished
 """
@@ -48,7 +48,7 @@ class Features:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Opens a folder of which every block is finished, and has its size and its checksum."""
+        """Opens a folder; every block must be finished and unchanged."""
         features = cls.read(Path(path).expanduser())
         if left := [block for block in range(features.num_blocks) if not features.finished(block)]:
             instead = "Run the same llpe encode again: it resumes."

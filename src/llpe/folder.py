@@ -72,8 +72,10 @@ class GraphFolder:
         return mapped(self.path / f"{name}.npy", self.arrays[name], AGAIN)
 
     def tensor(self, name: str) -> Tensor:
-        """The same as a tensor. It must not be written to."""
-        return as_tensor(self.array(name))
+        """The same as a tensor, without a copy. It must not be written to."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+            return torch.from_numpy(self.array(name))
 
     def row_ranges(self) -> Iterator[tuple[int, int]]:
         """Ranges of rows one after another, each of at most ``ENTRIES`` entries or of a single row."""
@@ -101,7 +103,7 @@ class GraphFolder:
         indptr = self.array("indptr")
         for first in range(0, self.num_nodes, ROWS):
             if (first == 0 and indptr[0] != 0) or (np.diff(indptr[first : first + ROWS + 1]) < 0).any():
-                raise self._refusal("indptr", "ascend from 0", f"a row that begins before the one above row {first}")
+                raise self._refusal("indptr", "ascend from 0", f"other numbers after row {first}")
         if indptr[-1] != self.num_entries:
             raise self._refusal("indptr", f"end with the {self.num_entries} entries", int(indptr[-1]))
         balance = np.zeros(2, dtype=np.uint64)
@@ -196,12 +198,8 @@ class ArrayWriter:
         return self.facts | {"sha256": self.digest.hexdigest()}
 
 
-def write_document(path: Path, kind: str, document: Mapping[str, Any]) -> None:
-    sealed.write_json(path, {"format": kind, **document})
-
-
 def read_document(path: Path, kind: str, instead: str) -> dict[str, Any]:
-    """The content of a folder's JSON file; a folder without one is not finished."""
+    """The content of a folder's JSON file but for its ``format``; a folder without one is not finished."""
     if not path.is_file():
         raise refusal(str(path.parent), f"hold {path.name}", "none: it is not finished", instead)
     document = sealed.read_json(path, instead)
@@ -224,15 +222,8 @@ def mapped(path: Path, facts: Mapping[str, Any], instead: str) -> np.ndarray:
     return array
 
 
-def as_tensor(array: np.ndarray) -> Tensor:
-    """A read-only array as a tensor, without a copy. It must not be written to."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        return torch.from_numpy(array)
-
-
 def check_content(path: Path, facts: Mapping[str, Any], instead: str) -> None:
-    """Refuses a file whose checksum is another than when it was written."""
+    """Refuses a file that has changed since it was written."""
     with path.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != facts["sha256"]:
             raise refusal(str(path), "have the checksum it was written with", "another: altered", instead)

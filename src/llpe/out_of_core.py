@@ -29,10 +29,10 @@ from torch import Tensor
 
 from llpe.checks import check_count, refusal
 from llpe.features import FILE, FORMAT, Features
-from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder, write_document
+from llpe.folder import ENTRIES, ROWS, ArrayWriter, GraphFolder
 from llpe.laplacian import inverse_sqrt
 from llpe.probes import GROUP, inner_products, precision, probe_block
-from llpe.sealed import DamageWarning
+from llpe.sealed import DamageWarning, write_json
 from llpe.spmm import multiply_rows, ranges, threads, torch_csr
 
 WIDTH = 16  # probes of a block: as many numbers as a cache line holds, which is what a product fetches at least
@@ -59,8 +59,8 @@ def encode_folder(
         order, probes, centred, seed: as in :func:`llpe.probe_features`.
         memory: bytes to use at most; from it the width of the blocks follows.
         on_progress: told how many of all products are done.
-        compute: computes the blocks, given the folders, their numbers, and whom to tell how many products of a block
-            are done; by default one after another, here.
+        compute: computes the blocks of these numbers from one folder into the other, and tells how many products of
+            a block are done; by default here, one after another.
     """
     check_count("order", order)
     check_count("probes", probes)
@@ -110,7 +110,7 @@ def block_width(graph: GraphFolder, probes: int, memory: int) -> int:
 
 def needed_memory(graph: GraphFolder, width: int) -> int:
     """The bytes that blocks of this width need: 4·n·width for a term, 36·n to draw it (later 8·n for d^(−1/2)), 60 for
-    each entry of a range of rows, of which every thread has one, and the program."""
+    each entry of the range of rows that a thread works on, and the program."""
     indptr, longest = graph.array("indptr"), 0
     for first in range(0, graph.num_nodes, ROWS):
         longest = max(longest, int(np.diff(indptr[first : first + ROWS + 1]).max()))
@@ -119,13 +119,13 @@ def needed_memory(graph: GraphFolder, width: int) -> int:
 
 
 def _plan(wanted: Features) -> Features:
-    """Writes what is to be computed, or resumes a folder in which the same was planned, with its width."""
+    """Writes the plan into a new folder; one that was started with the same plan is resumed, with its width."""
     file = wanted.path / FILE
     document = {name: value for name, value in vars(wanted).items() if name != "path"}
     if not file.exists():
         if others := [each.name for each in wanted.path.iterdir() if each.name != ".lock"]:
             raise refusal("output", "be a new folder or one of features", f"{wanted.path} with {others[0]}")
-        write_document(file, FORMAT, document)
+        write_json(file, {"format": FORMAT, **document})
         return wanted
     found = Features.read(wanted.path)
     differ = [name for name in document if name != "width" and getattr(found, name) != document[name]]
@@ -140,7 +140,7 @@ def _plan(wanted: Features) -> Features:
 
 
 def _sound(features: Features, block: int) -> bool:
-    """Whether a block is finished and as it was written; that it is computed again otherwise is said."""
+    """Whether a block is finished and unchanged; warns of a changed one, which is computed again."""
     if not features.finished(block):
         return False
     try:
@@ -182,7 +182,7 @@ def encode_block(graph: Path, out: Path, block: int, on_term: Callable[[int], No
             with _naming(turned):
                 facts = _turn(store, turned, features.order)
         os.replace(turned, file)
-        write_document(file.with_suffix(".json"), FORMAT, facts)
+        write_json(file.with_suffix(".json"), {"format": FORMAT, **facts})
 
 
 def _write_terms(
@@ -228,7 +228,7 @@ def _degrees(folder: GraphFolder) -> np.ndarray:
 
 
 def _turn(store: _Terms, path: Path, order: int) -> dict[str, Any]:
-    """Writes the stored terms [order, n, width] as an array [n, width, order]; returns what is to be known of it."""
+    """Writes the stored terms [order, n, width] as an array [n, width, order]; returns the content of its JSON file."""
     inner = np.zeros((2, order, store.width))
     with ArrayWriter(path, "<f4", (store.num_nodes, store.width, order)) as writer, threads(store.num_nodes) as run:
         for rows in ranges(store.num_nodes, GROUP * max(1, ROWS // (GROUP * order))):
@@ -267,7 +267,7 @@ class _Terms:
         return out
 
     def read_rows(self, term: int, out: np.ndarray, rows: slice, first: int = 0) -> None:
-        """Reads rows of a term into those of ``out``, whose own first row is number ``first``."""
+        """Reads rows of a term into the same rows of ``out``, counted from ``first``."""
         content, place = out[rows].reshape(-1).view(np.uint8).data, self._place(term, first + rows.start)
         while content:
             done = os.preadv(self.descriptor, [content], place)

@@ -80,7 +80,7 @@ def read_json(path: Path, advice: str = AGAIN) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """A text in which # begins a comment, such as TOML."""
+    """A text in which # starts a comment, such as TOML."""
     write(path, f"{text.rstrip()}\n\n# {BLANK}\n".encode())
 
 

@@ -28,10 +28,9 @@ class SpectrumError(RuntimeError):
 def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
     """A file to write into. At the end it becomes ``path``, whole; after an error it is deleted.
 
-    It has the mode that the umask gives, and with ``sync`` it is on the disk, so that it survives a loss of power. What
-    writers that were killed have left in the folder is removed.
+    It has the mode that the umask gives. With ``sync`` it is on the disk, so that it survives a loss of power.
     """
-    with _own_folder(path.parent) as folder:
+    with scratch_folder(path.parent) as folder:
         partial = folder / path.name
         partial.touch()
         mode = partial.stat().st_mode
@@ -47,7 +46,7 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """A folder to write into. At the end it becomes ``path``, whole; after an error it is deleted."""
-    with _own_folder(path.parent) as folder:
+    with scratch_folder(path.parent) as folder:
         yield folder
         os.umask(mask := os.umask(0))
         folder.chmod(0o777 & ~mask)
@@ -56,7 +55,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def sweep(folder: Path) -> None:
-    """Removes what killed writers have left in a folder; that of living ones, whose folders are locked, stays."""
+    """Removes what killed writers have left in a folder. Writers that still work hold a lock, and theirs stays."""
     for left in folder.glob(f".*{PARTIAL}"):
         with contextlib.suppress(OSError):
             held = os.open(left, os.O_RDONLY)
@@ -68,8 +67,8 @@ def sweep(folder: Path) -> None:
 
 
 @contextmanager
-def _own_folder(parent: Path) -> Iterator[Path]:
-    """A new folder, locked while it is used and then removed, as is what killed writers have left next to it."""
+def scratch_folder(parent: Path) -> Iterator[Path]:
+    """A new folder, locked while it is used and then removed; first removes what killed writers have left beside it."""
     sweep(parent)
     while True:
         folder = Path(tempfile.mkdtemp(PARTIAL, ".", parent))

@@ -26,7 +26,7 @@ class Prepare(Described, BaseTransform):
     """Attaches the fixed part of an encoding, as ``encoding.prepare(data)`` does.
 
     Args:
-        encoding: the encoding whose fixed part is wanted.
+        encoding: the encoding.
         cache: keep it on disk.
 
     Example:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from unittest.mock import Mock
 
 import duckdb
 import numpy as np
@@ -64,11 +65,7 @@ def test_tiny_graphs_become_the_same_view(tmp_path, name):
 
 
 def test_features_classes_and_masks_are_taken_over(tmp_path):
-    parts = {
-        "x": np.random.default_rng(0).normal(size=(4, 3)),
-        "y": np.array([0, 1, -1, 1]),
-        "train_mask": np.eye(4) > 0,
-    }
+    parts = {"x": np.random.default_rng(0).normal(size=(4, 3)), "y": [0, 1, -1, 1], "train_mask": np.eye(4) > 0}
     np.savez(tmp_path / "nodes.npz", **parts, other=np.ones(7))
     edges = write(tmp_path / "edges.csv", np.array([[0], [1]]))
     data = convert(edges, tmp_path / "graph", nodes=tmp_path / "nodes.npz").to_data()
@@ -108,6 +105,7 @@ WRONG = {
     "must be a numpy .npz archive": (lambda place: (place / "edges.npz").write_text("no"), {}),
     "`memory` must be at least 0.8 GB, got 0.1 GB": (npz(edge_index=EDGE), {"memory": 10**8}),
     "`out` must be in an existing folder": (npz(edge_index=EDGE), {"out": "no/graph"}),
+    "`out` must be a new folder": (npz(edge_index=EDGE), {"out": "."}),
     "`nodes` must be an .npz file": (npz(edge_index=EDGE), {"nodes": "nodes.csv"}),
 }
 
@@ -124,23 +122,11 @@ def test_bad_input_is_refused_and_leaves_nothing(tmp_path, monkeypatch, says):
     assert list(tmp_path.iterdir()) == before
 
 
-def test_an_existing_folder_is_left_alone(tmp_path):
-    edges = write(tmp_path / "edges.npz", EDGE)
-    (tmp_path / "graph").mkdir()
-    with pytest.raises(ValueError, match="must be a new folder"):
-        convert(edges, tmp_path / "graph")
-    assert list((tmp_path / "graph").iterdir()) == []
-
-
 def test_an_interrupted_conversion_leaves_nothing(tmp_path):
-    edges = write(tmp_path / "edges.npz", EDGE)
-
-    def stop(step):
-        if step == "sorting entries":
-            raise KeyboardInterrupt
-
+    edges, steps = write(tmp_path / "edges.npz", EDGE), Mock(side_effect=[None, None, KeyboardInterrupt])
     with pytest.raises(KeyboardInterrupt):
-        convert(edges, tmp_path / "graph", on_step=stop)
+        convert(edges, tmp_path / "graph", on_step=steps)
+    steps.assert_called_with("sorting entries")
     assert list(tmp_path.iterdir()) == [edges]
 
 

@@ -47,41 +47,31 @@ def test_fingerprint_depends_on_every_part_of_the_content_and_on_nothing_else():
 
 
 @pytest.mark.parametrize(
-    ("changes", "match"),
+    ("changes", "fields", "match"),
     [
-        ({"x": None}, "toy: `data.x` must be a float tensor .*, got NoneType"),
-        ({"x": torch.ones(4, 2, dtype=torch.int64)}, "got torch.int64 of shape"),
-        ({"x": torch.ones(4)}, r"`data.x` must be a float tensor .*, got torch.float32 of shape \[4\]"),
-        ({"x": torch.full((4, 2), float("nan"))}, "`data.x` must be finite"),
-        ({"y": None}, "`y` must be a tensor of classes, got NoneType"),
-        ({"y": torch.rand(4)}, "`y` must hold integer classes, .* Regression targets are not supported"),
-        ({"y": torch.zeros(4, 2, dtype=torch.int64)}, r"one class for each of 4 nodes, got shape \[4, 2\]"),
-        ({"y": torch.zeros(3, dtype=torch.int64)}, r"one class for each of 4 nodes, got shape \[3\]"),
-        ({"y": torch.zeros(4, dtype=torch.int32)}, "must have dtype torch.int64"),
-        ({"y": torch.tensor([0, 1, -2, 0])}, "or −1 for unlabelled, got -2"),
-        ({"y": torch.tensor([0, 1, 2, 0])}, "classes below num_classes=2, got 2"),
-        ({"edge_index": torch.tensor([[0], [9]])}, "`data.edge_index` must name nodes"),
+        ({"x": None}, {}, "toy: `data.x` must be a float tensor .*, got NoneType"),
+        ({"x": torch.ones(4, 2, dtype=torch.int64)}, {}, "got torch.int64 of shape"),
+        ({"x": torch.ones(4)}, {}, r"`data.x` must be a float tensor .*, got torch.float32 of shape \[4\]"),
+        ({"x": torch.full((4, 2), float("nan"))}, {}, "`data.x` must be finite"),
+        ({"y": None}, {}, "`y` must be a tensor of classes, got NoneType"),
+        ({"y": torch.rand(4)}, {}, "`y` must hold integer classes, .* Regression targets are not supported"),
+        ({"y": torch.zeros(4, 2, dtype=torch.int64)}, {}, r"one class for each of 4 nodes, got shape \[4, 2\]"),
+        ({"y": torch.zeros(3, dtype=torch.int64)}, {}, r"one class for each of 4 nodes, got shape \[3\]"),
+        ({"y": torch.zeros(4, dtype=torch.int32)}, {}, "must have dtype torch.int64"),
+        ({"y": torch.tensor([0, 1, -2, 0])}, {}, "or −1 for unlabelled, got -2"),
+        ({"y": torch.tensor([0, 1, 2, 0])}, {}, "classes below num_classes=2, got 2"),
+        ({"edge_index": torch.tensor([[0], [9]])}, {}, "`data.edge_index` must name nodes"),
+        ({}, {"metric": "f1"}, "`metric` must be one of accuracy, auroc, got 'f1'"),
+        ({}, {"metric": "auroc", "num_classes": 3}, "metric 'auroc' must have 2 classes, got 3"),
+        ({}, {"class_names": ("a",)}, "`class_names` must name 2 classes, got 1"),
+        ({}, {"masks": {"train": MASK}}, "`masks` must have the keys train, val, test, got train"),
+        ({}, {"masks": {"train": MASK, "val": MASK, "test": MASK[:3]}}, r"`masks\['test'\]` must be boolean of shape"),
+        ({}, {"masks": {"train": MASK, "val": MASK, "test": MASK.expand(4, 2)}}, "same number of splits in each part"),
     ],
 )
-def test_bad_data_is_refused(changes, match):
+def test_bad_data_and_bad_fields_are_refused(changes, fields, match):
     with pytest.raises(ValueError, match=match):
-        dataset(make(**changes))
-
-
-@pytest.mark.parametrize(
-    ("fields", "match"),
-    [
-        ({"metric": "f1"}, "`metric` must be one of accuracy, auroc, got 'f1'"),
-        ({"metric": "auroc", "num_classes": 3}, "metric 'auroc' must have 2 classes, got 3"),
-        ({"class_names": ("a",)}, "`class_names` must name 2 classes, got 1"),
-        ({"masks": {"train": MASK}}, "`masks` must have the keys train, val, test, got train"),
-        ({"masks": {"train": MASK, "val": MASK, "test": MASK[:3]}}, r"`masks\['test'\]` must be boolean of shape"),
-        ({"masks": {"train": MASK, "val": MASK, "test": MASK.expand(4, 2)}}, "same number of splits in each part"),
-    ],
-)
-def test_bad_fields_are_refused(fields, match):
-    with pytest.raises(ValueError, match=match):
-        dataset(**fields)
+        dataset(make(**changes), **fields)
 
 
 def test_undirected_view_keeps_weights_and_says_what_changed():
@@ -91,10 +81,7 @@ def test_undirected_view_keeps_weights_and_says_what_changed():
     assert simple.edge_weight.tolist() == [2.0, 2.0, 3.0, 3.0]
     assert changes == ("dropped 1 self-loops", "made 2 one-way edges undirected")
     assert undirected(tiny("no-edges"))[0].num_nodes == 4
-
-
-def test_undirected_view_of_a_clean_graph_is_the_graph():
-    simple, changes = undirected(sbm(100))
+    simple, changes = undirected(sbm(100))  # is clean
     assert torch.equal(simple.edge_index, sbm(100).edge_index)
     assert (simple.edge_weight, changes) == (None, ())
 
@@ -124,17 +111,14 @@ def test_columns_are_scaled_to_mean_0_and_variance_1_over_their_number():
 
 
 @pytest.mark.parametrize("value", [0.0, 5.0, 0.1, -1e-20, 1e30])
-def test_a_constant_column_says_nothing_and_becomes_0(value):
-    x = torch.cat([torch.arange(1001.0)[:, None], torch.full((1001, 1), value)], dim=1)
+def test_a_constant_column_becomes_0_and_one_that_varies_little_does_not(value):
+    little = torch.ones(1001)
+    little[0] = torch.nextafter(little[0], torch.tensor(2.0))
+    x = torch.stack([torch.arange(1001.0), torch.full((1001,), value), little], dim=1)
     scaled = scaled_features(x, "columns")[0]
     assert scaled[:, 1].count_nonzero() == 0
-    assert scaled[:, 0].std(correction=0).item() == pytest.approx(0.5**0.5)
-
-
-def test_a_column_that_varies_little_is_not_taken_for_a_constant():
-    x = torch.ones(1000, 1)
-    x[0] = torch.nextafter(x[0], torch.tensor(2.0))
-    assert scaled_features(x, "columns")[0][0].item() > 10
+    assert scaled[:, 0].std(correction=0).item() == pytest.approx((1 / 3) ** 0.5)
+    assert scaled[0, 2].item() > 10
 
 
 @pytest.mark.parametrize(
@@ -187,11 +171,8 @@ def test_the_giant_component_keeps_rows_weights_and_masks_of_its_nodes():
     assert giant.notes[-1] == "the largest of 2 components: 4 of 7 nodes"
 
 
-def test_the_first_of_two_equal_components_is_taken():
+def test_a_prefix_names_the_giant_component_the_first_of_two_that_are_equal():
     assert load_graph("giant:sbm:n=60,homophily=1").data.y.unique().tolist() == [0]
-
-
-def test_a_prefix_names_the_giant_component():
     giant = load_graph("giant:sbm:n=200,degree=2")
     assert giant.num_nodes < 200
     assert len(Graph.from_data(giant.data).component_nodes) == 1

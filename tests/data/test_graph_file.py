@@ -11,9 +11,9 @@ import scipy.sparse
 import torch
 from torch_geometric.data import Data, HeteroData
 
-from llpe.data import load_benchmark, load_file, make_splits, sbm
-from llpe.data.arrays import CSR, open_npz
+from llpe.data import load_benchmark, load_file, make_splits
 from llpe.data.graph_file import encode_labels
+from llpe.data.readers import CSR
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "your-own-graph.md"
 EDGES = np.array([[0, 1], [1, 2], [2, 3]])
@@ -39,6 +39,9 @@ def parts(name, matrix, mark="_"):
     matrix = scipy.sparse.csr_array(matrix)
     values = (matrix.data, matrix.indices, matrix.indptr, matrix.shape)
     return {name + mark + part: value for part, value in zip(CSR, values, strict=True)}
+
+
+BARE = {"defaults": False, **parts("adj", ADJACENCY)}
 
 
 def test_other_keys_and_layouts_of_npz_are_read(npz):
@@ -150,6 +153,17 @@ def test_labels_become_classes_from_zero_and_keep_their_names(labels, y, names):
         ({f"{part}_mask": [1, 0] for part in PARTS}, "same number of nodes, got .*'train masks': 2"),
         (parts("x", X), "must hold `x` or x_data, .*, got both"),
         (parts("adj", ADJACENCY), "got edges and adj. Remove one"),
+        ({"defaults": False, "x": X}, "CSR parts of `adj_matrix`, got none of them"),
+        ({"defaults": False, "edges": np.zeros((0, 2), dtype=int)}, "must have at least one node"),
+        ({"defaults": False, **parts("adj", X)}, r"must be CSR and square, got CSR of shape \[4, 2\]"),
+        ({"defaults": False, "adj_matrix": ADJACENCY}, r"must be CSR and square, got array of shape \[4, 4\]"),
+        (BARE | {"edge_weight": [1.0]}, "`edge_weight` must be left out with an adjacency matrix"),
+        (
+            {"defaults": False, "adj_data": [1.0]},
+            "must have the keys adj_data, .*, got no adj_indices, adj_indptr",
+        ),
+        (BARE | {"adj_indices": [9, 2, 3]}, "must be a CSR matrix"),
+        (BARE | {"labels": [0, 1]}, "same number of nodes, got .*'labels': 2, 'num_nodes': 4"),
     ],
 )
 def test_bad_archives_are_refused_naming_file_and_key(npz, arrays, match):
@@ -159,39 +173,25 @@ def test_bad_archives_are_refused_naming_file_and_key(npz, arrays, match):
     assert str(caught.value).count(str(path)) == 1
 
 
-@pytest.mark.parametrize(
-    ("arrays", "match"),
-    [
-        ({"x": X}, "CSR parts of `adj_matrix`, got none of them"),
-        ({"edges": np.zeros((0, 2), dtype=int)}, "must have at least one node"),
-        (parts("adj", X), r"must be CSR and square, got CSR of shape \[4, 2\]"),
-        ({"adj_matrix": ADJACENCY}, r"must be CSR and square, got array of shape \[4, 4\]"),
-        ({**parts("adj", ADJACENCY), "edge_weight": [1.0]}, "`edge_weight` must be left out with an adjacency matrix"),
-        ({"adj_data": [1.0]}, "must have the keys adj_data, .*, got no adj_indices, adj_indptr, adj_shape"),
-        ({**parts("adj", ADJACENCY), "adj_indices": [9, 2, 3]}, "must be a CSR matrix"),
-        ({**parts("adj", ADJACENCY), "labels": [0, 1]}, "same number of nodes, got .*'labels': 2, 'num_nodes': 4"),
-    ],
-)
-def test_archives_with_no_or_broken_matrices_are_refused(npz, arrays, match):
-    with pytest.raises(ValueError, match=match):
-        load_file(npz(False, **arrays))
-
-
-def test_what_is_not_an_archive_is_refused(tmp_path):
-    path = tmp_path / "toy.npz"
-    with pytest.raises(ValueError, match="the file must exist"):
-        open_npz(path)
+def test_missing_files_other_endings_and_what_is_no_archive_are_refused(tmp_path):
+    path, other = tmp_path / "toy.npz", tmp_path / "graph.gml"
+    for missing in (path, other):
+        with pytest.raises(ValueError, match="the file must exist, got nothing there"):
+            load_file(missing)
     path.write_text("hello")
     with pytest.raises(ValueError, match=r"must be a numpy .npz archive"):
-        open_npz(path)
+        load_file(path)
     with path.open("wb") as file:
         np.save(file, X)
     with pytest.raises(ValueError, match="got a single array"):
-        open_npz(path)
+        load_file(path)
+    other.write_text("")
+    with pytest.raises(ValueError, match=r"must end in .npz, .pt, .graphml, .csv, or be a folder .*, got '.gml'"):
+        load_file(other)
 
 
-def test_a_saved_dict_is_read_like_a_data(npz, tmp_path):
-    path = tmp_path / "toy.pt"
+def test_a_saved_dict_is_read_like_a_data_and_torchs_list_of_safe_classes_stays(npz, tmp_path):
+    path, before = tmp_path / "toy.pt", set(torch.serialization.get_safe_globals())
     data = Data(x=torch.tensor(X).to_sparse(), y=torch.tensor(Y).double(), edge_index=torch.tensor(EDGES.T))
     data.edge_weight = torch.ones(3, 1)
     data.pos = torch.zeros(4, 2)
@@ -201,6 +201,7 @@ def test_a_saved_dict_is_read_like_a_data(npz, tmp_path):
     assert dataset.fingerprint == load_file(npz(edge_weight=np.ones(3))).fingerprint
     torch.save(Data(edge_index=torch.tensor(EDGES.T), num_nodes=7), path)
     assert load_file(path).num_nodes == 7
+    assert set(torch.serialization.get_safe_globals()) == before
 
 
 class Unsafe:
@@ -225,22 +226,6 @@ def test_other_contents_of_pt_are_refused(tmp_path, content, match):
     if content is not None:
         torch.save(content, path)
     with pytest.raises(ValueError, match=match):
-        load_file(path)
-
-
-def test_loading_a_pt_file_leaves_torchs_list_of_safe_classes_alone(tmp_path):
-    torch.save(sbm(n=20), tmp_path / "g.pt")
-    before = set(torch.serialization.get_safe_globals())
-    load_file(tmp_path / "g.pt")
-    assert set(torch.serialization.get_safe_globals()) == before
-
-
-def test_other_endings_and_missing_files_are_refused(tmp_path):
-    path = tmp_path / "graph.gml"
-    with pytest.raises(ValueError, match=r"the file must exist, got nothing there"):
-        load_file(path)
-    path.write_text("")
-    with pytest.raises(ValueError, match=r"must end in .npz, .pt, .graphml, .csv, or be a folder .*, got '.gml'"):
         load_file(path)
 
 

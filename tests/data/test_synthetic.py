@@ -11,29 +11,19 @@ import torch
 from llpe.data.synthetic import parse_spec, preferential_attachment, sbm
 from llpe.homophily import edge_homophily
 
-MAKERS = [sbm, preferential_attachment]
 
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_same_seed_gives_same_bytes_and_another_seed_another_graph(make):
-    one, two, other = make(300, seed=3), make(300, seed=3), make(300, seed=4)
+@pytest.mark.parametrize("make", [sbm, preferential_attachment])
+def test_same_seed_gives_same_bytes_and_edges_are_sorted_simple_and_in_both_directions(make):
+    one, two, other = (make(300, homophily=0.4, seed=seed) for seed in (3, 3, 4))
     for key in ("x", "y", "edge_index"):
         assert torch.equal(one[key], two[key])
     assert not torch.equal(one.x, other.x)
     assert one.edge_index.tolist() != other.edge_index.tolist()
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_edges_are_sorted_simple_and_in_both_directions(make):
-    data = make(500, homophily=0.4)
-    assert data.is_coalesced()
-    assert data.is_undirected()
-    assert not data.has_self_loops()
-    assert {key: data[key].dtype for key in data.keys()} == {  # noqa: SIM118
-        "x": torch.float32,
-        "y": torch.int64,
-        "edge_index": torch.int64,
-    }
+    assert one.is_coalesced()
+    assert one.is_undirected()
+    assert not one.has_self_loops()
+    assert [one[key].dtype for key in ("x", "y", "edge_index")] == [torch.float32, torch.int64, torch.int64]
+    assert set(one.keys()) == {"x", "y", "edge_index"}
 
 
 @pytest.mark.parametrize("blocks", [2, 5])
@@ -44,24 +34,19 @@ def test_block_model_has_the_degree_and_homophily_asked_for(blocks, homophily):
     assert edge_homophily(data.edge_index, data.y) == pytest.approx(homophily, abs=0.02)
 
 
-def test_other_blocks_share_the_foreign_neighbours_evenly():
+def test_blocks_are_equal_up_to_one_node_and_share_the_foreign_neighbours_evenly():
+    assert sbm(11, blocks=3, degree=0).y.bincount().tolist() == [3, 4, 4]
     data = sbm(9000, blocks=3, homophily=0.4, seed=2)
     pairs = torch.bincount(data.y[data.edge_index[0]] * 3 + data.y[data.edge_index[1]], minlength=9) / 3000
     expected = torch.full((3, 3), 3.0).fill_diagonal_(4.0)
     assert torch.allclose(pairs.reshape(3, 3), expected, atol=0.2)
 
 
-def test_blocks_are_equal_up_to_one_node_and_may_have_no_edges():
-    data = sbm(11, blocks=3, degree=0)
-    assert data.y.bincount().tolist() == [3, 4, 4]
-    assert data.edge_index.shape == (2, 0)
-
-
-def test_probability_one_gives_the_complete_graph_of_each_kind():
-    for homophily, degree in ((1, 9), (0, 30)):
-        data = sbm(40, blocks=4, homophily=homophily, degree=degree)
-        assert data.num_edges == 40 * degree
-        assert edge_homophily(data.edge_index, data.y) == homophily
+@pytest.mark.parametrize(("homophily", "degree"), [(1, 9), (0, 30), (0, 0)])
+def test_probability_one_gives_the_complete_graph_of_each_kind_and_zero_no_edges(homophily, degree):
+    data = sbm(40, blocks=4, homophily=homophily, degree=degree)
+    assert data.edge_index.shape == (2, 40 * degree)
+    assert ((data.y[data.edge_index[0]] == data.y[data.edge_index[1]]) == homophily).all()
 
 
 def test_a_million_nodes_take_seconds():
@@ -105,16 +90,12 @@ def test_each_new_node_brings_m_edges_and_some_become_hubs():
     assert data.y.bincount().tolist() == [1000, 1000, 1000]
 
 
-@pytest.mark.parametrize("homophily", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize("homophily", [0.0, 0.3, 0.8, 1.0])
 def test_attachment_has_the_homophily_asked_for(homophily):
     data = preferential_attachment(5000, classes=4, homophily=homophily)
     assert edge_homophily(data.edge_index, data.y) == pytest.approx(homophily, abs=0.03)
-
-
-def test_full_homophily_links_classes_by_the_seed_chain_only():
-    data = preferential_attachment(400, classes=4, homophily=1.0)
-    source, target = data.edge_index
-    assert int((data.y[source] != data.y[target]).sum()) == 2 * 3
+    if homophily == 1:  # the chain of seed nodes alone links the classes
+        assert int((data.y[data.edge_index[0]] != data.y[data.edge_index[1]]).sum()) == 2 * 3
 
 
 def test_targets_are_drawn_by_degree_times_compatibility():
@@ -130,19 +111,14 @@ def test_targets_are_drawn_by_degree_times_compatibility():
     ("make", "arguments", "match"),
     [
         (sbm, {"n": 3}, "`n` must be an integer of at least 4, got 3"),
-        (sbm, {"n": 100.0}, "`n` must be an integer"),
         (sbm, {"blocks": 1}, "`blocks` must be an integer of at least 2"),
         (sbm, {"homophily": 1.5}, "`homophily` must be a share between 0 and 1, got 1.5"),
-        (sbm, {"homophily": float("nan")}, "`homophily` must be"),
         (sbm, {"n": 20, "degree": 11, "homophily": 1}, "`degree` must not be negative nor exceed"),
-        (sbm, {"degree": -1}, "`degree` must not be negative"),
         (sbm, {"features": 0}, "`features` must be an integer of at least 1"),
         (sbm, {"blocks": 5, "features": 3}, "`features` must be an integer of at least 5"),
         (sbm, {"std": -1}, "`std` must be a finite number of at least 0, got -1"),
-        (sbm, {"mean": float("inf")}, "`mean` must be a finite number, got inf"),
         (preferential_attachment, {"n": 9}, "`n` must be an integer of at least 10"),
         (preferential_attachment, {"m": 0}, "`m` must be an integer of at least 1"),
-        (preferential_attachment, {"classes": True}, "`classes` must be an integer"),
         (preferential_attachment, {"homophily": -0.1}, "`homophily` must be a share"),
     ],
 )

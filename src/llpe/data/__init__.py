@@ -15,11 +15,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from llpe.checks import checked
-from llpe.data.benchmarks import DownloadError, data_root, load_benchmark
-from llpe.data.catalogue import BENCHMARKS, Benchmark, benchmark_key, did_you_mean, find_benchmark, list_benchmarks
+from llpe.data.benchmarks import (
+    BENCHMARKS,
+    Benchmark,
+    DownloadError,
+    benchmark_key,
+    data_root,
+    did_you_mean,
+    find_benchmark,
+    list_benchmarks,
+    load_benchmark,
+)
 from llpe.data.dataset import METRICS, NodeDataset, giant_component, scaled_features, sparse_features, undirected
-from llpe.data.graph_file import READERS, load_file
-from llpe.data.mapped import MappedDataset, load_folder, map_folder
+from llpe.data.graph_file import READERS, MappedDataset, load_file, load_folder, map_folder
 from llpe.data.splits import Split, file_splits, make_splits, official_splits, random_splits
 from llpe.data.synthetic import GENERATORS, parse_spec, preferential_attachment, sbm
 from llpe.folder import is_folder

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from llpe.checks import refusal
-from llpe.data.npz_stream import PIECE as ROWS
-from llpe.data.npz_stream import members, numbers
 from llpe.extra import require
-from llpe.folder import FILE, FORMAT, NODE_ARRAYS, ArrayWriter, GraphFolder, write_document
+from llpe.folder import FILE, FORMAT, NODE_ARRAYS, ArrayWriter, GraphFolder
 from llpe.graph import UNSCALED, describe_changes
+from llpe.sealed import write_json
 from llpe.storage import new_folder
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 READERS = {".csv": "read_csv('{}', header = true, all_varchar = true)", ".parquet": "read_parquet('{}')"}
 ENDINGS = (*READERS, ".npz")
+ROWS = 2**20  # entries, edges or numbers that are in memory at once
 VECTOR = 2048  # rows that DuckDB hands out at once
 PROGRAM = 600_000_000  # bytes of the program and its libraries
 LEAST = 800_000_000  # bytes: with what the sort needs at least
@@ -85,7 +86,7 @@ def convert(
             on_step("checksums")
             document: dict[str, Any] = {"num_nodes": size, "num_entries": entries, "arrays": arrays, "changes": changes}
             found = fingerprint(GraphFolder(partial, fingerprint="", **document))
-            write_document(partial / FILE, FORMAT, document | {"fingerprint": found})
+            write_json(partial / FILE, {"format": FORMAT, **document, "fingerprint": found})
     except duckdb.Error as error:
         what = "memory or disk" if "emory" in str(error) else "a table of edges"
         first = str(error).strip().splitlines()[0].rstrip(".")
@@ -266,3 +267,35 @@ def _write_node_array(path: Path, folder: Path, name: str) -> dict[str, Any]:
                 raise refusal("x", "be finite", "NaN or infinite entries", "Clean or impute them first.")
             writer.append(part)
         return writer.finish()
+
+
+def members(path: Path) -> Iterator[tuple[str, tuple[int, ...], np.dtype]]:
+    """Name, shape and dtype of the arrays of an ``.npz`` file; only their headers are read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.namelist():
+                with archive.open(member) as file:
+                    shape, fortran, dtype = _header(file)
+                if fortran and len(shape) > 1:
+                    raise refusal(member, "be stored by rows", "columns first", "Use numpy.ascontiguousarray.")
+                yield member.removesuffix(".npy"), shape, dtype
+    except zipfile.BadZipFile as error:
+        raise refusal(str(path), "be a numpy .npz archive", error) from error
+
+
+def _header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(file)
+    if dtype.hasobject:
+        raise refusal(str(getattr(file, "name", "array")), "hold numbers", "objects", "Nothing is unpickled.")
+    return shape, fortran, dtype
+
+
+def numbers(path: Path, name: str, start: int = 0) -> Callable[[int], np.ndarray]:
+    """A function that returns the next ``count`` numbers of an array in an ``.npz`` file."""
+    file = zipfile.ZipFile(path).open(f"{name}.npy")  # noqa: SIM115  # closed with the function that reads it
+    dtype = _header(file)[2]
+    for first in range(0, start, ROWS):
+        file.read(dtype.itemsize * min(ROWS, start - first))
+    return lambda count: np.frombuffer(file.read(dtype.itemsize * count), dtype)

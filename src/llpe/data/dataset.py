@@ -63,11 +63,10 @@ class NodeDataset:
         check_count("num_classes", self.num_classes, least=0)
         x = self.data.x
         if not isinstance(x, Tensor) or x.dim() != 2 or not x.is_floating_point():
-            what = f"{x.dtype} of shape {list(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
-            raise ValueError(
-                f"{self.name}: `data.x` must be a float tensor of shape [num_nodes, num_features], got {what}. "
-                "A graph without features can use a column of ones."
-            )
+            got = f"{x.dtype} of shape {list(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
+            rule = "be a float tensor of shape [num_nodes, num_features]"
+            instead = "A graph without features can use a column of ones."
+            raise ValueError(f"{self.name}: `data.x` must {rule}, got {got}. {instead}")
         check_labels(self.name, self.data.y, self.num_nodes)
         _check_classes(self)
         if self.masks is not None:
@@ -290,10 +289,8 @@ def _check_masks(name: str, masks: dict[str, Tensor], num_nodes: int) -> None:
         if not isinstance(mask, Tensor):
             raise ValueError(f"{name}: `masks[{part!r}]` must be a tensor, got {type(mask).__name__}.")
         if mask.dtype != torch.bool or mask.dim() != 2 or mask.size(0) != num_nodes:
-            raise ValueError(
-                f"{name}: `masks[{part!r}]` must be boolean of shape [{num_nodes}, num_splits], "
-                f"got {mask.dtype} of shape {list(mask.shape)}."
-            )
+            rule, got = f"be boolean of shape [{num_nodes}, num_splits]", f"{mask.dtype} of shape {list(mask.shape)}"
+            raise ValueError(f"{name}: `masks[{part!r}]` must {rule}, got {got}.")
     counts = {part: mask.size(1) for part, mask in masks.items()}
     if len(set(counts.values())) != 1:
         raise ValueError(f"{name}: `masks` must hold the same number of splits in each part, got {counts}.")

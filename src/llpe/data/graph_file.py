@@ -1,13 +1,19 @@
-"""The user's own graph, from a file. ``docs/your-own-graph.md`` describes the formats.
+"""The user's own graph, from a file or from a folder that ``llpe convert`` has written.
 
-A reader finds arrays; here they are checked, labels become classes 0, 1, …, and edges become undirected.
+A reader finds the arrays of a file; here they are checked, labels become classes 0, 1, …, and edges become undirected.
+A folder holds all that already. ``docs/your-own-graph.md`` and ``docs/large-graphs.md`` describe the formats.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,9 +21,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe.checks import check_count, checked
-from llpe.data.arrays import Arrays, check_file, read_npz, read_pt
 from llpe.data.dataset import PARTS, NodeDataset, undirected, unlabelled_note
-from llpe.data.texts import read_csv, read_graphml
+from llpe.data.readers import Arrays, check_file, read_csv, read_graphml, read_npz, read_pt
+from llpe.folder import GraphFolder
+from llpe.graph import Graph
 from llpe.storage import require_memory
 
 Reader = Callable[[Path], tuple[Arrays, list[str]]]
@@ -123,10 +130,8 @@ def encode_labels(labels: np.ndarray) -> tuple[Tensor, int, tuple[str, ...]]:
     """
     values = labels.reshape(-1) if labels.ndim and labels.size == len(labels) else labels
     if values.ndim != 1 or values.dtype.kind not in "biufU":
-        raise ValueError(
-            "labels must hold one number or text for each node, "
-            f"got {labels.dtype} of shape {list(labels.shape)}. Use argmax on one-hot labels."
-        )
+        got = f"{labels.dtype} of shape {list(labels.shape)}. Use argmax on one-hot labels"
+        raise ValueError(f"labels must hold one number or text for each node, got {got}.")
     text = values.dtype.kind == "U"
     if text:
         values = np.char.strip(values)
@@ -137,10 +142,8 @@ def encode_labels(labels: np.ndarray) -> tuple[Tensor, int, tuple[str, ...]]:
             given, text = given.astype(np.float64), False
     wrong = given[~np.isfinite(given) | (given != np.floor(given))] if given.dtype.kind == "f" else given[:0]
     if wrong.size:
-        raise ValueError(
-            f"labels must be classes, got the number {wrong[0]:g}. "
-            "Regression targets are not supported; bin them into classes first."
-        )
+        instead = "Regression targets are not supported; bin them into classes first."
+        raise ValueError(f"labels must be classes, got the number {wrong[0]:g}. {instead}")
     if given.dtype.kind in "if" and given.size and given.min() < 0:
         raise ValueError(f"labels must be 0, 1, … or −1 for unlabelled, got {given.min():g}.")
     classes, inverse = np.unique(given, return_inverse=True)
@@ -150,3 +153,74 @@ def encode_labels(labels: np.ndarray) -> tuple[Tensor, int, tuple[str, ...]]:
     if not text and np.array_equal(classes, np.arange(classes.size)):
         names = ()
     return torch.from_numpy(y), classes.size, names
+
+
+@dataclass(frozen=True, eq=False)
+class MappedDataset(NodeDataset):
+    """A data set with features, classes and encoding on disk, for models that see single rows.
+
+    Edges are not read at all: ``data`` has no ``edge_index``.
+
+    Attributes:
+        folder: the graph.
+        features: the folder that ``llpe encode`` has written of it.
+    """
+
+    folder: GraphFolder = field(kw_only=True)
+    features: Path = field(kw_only=True)
+
+    def check_graph(self) -> None:
+        """The folder was checked when it was converted."""
+
+    @property
+    def graph(self) -> Graph:
+        raise ValueError(f"{self.name}: the edges must be in memory for this, got a mapped graph. Omit --features.")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the checksums of all arrays."""
+        return hashlib.sha256(json.dumps(self.folder.arrays, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def graph_fingerprint(self) -> str:
+        return self.folder.fingerprint
+
+    def scaling(self, how: str) -> str:
+        """Features are used as they are: a scaled copy might not fit."""
+        if how not in ("auto", "raw"):
+            raise ValueError(f"`training.features` must be raw for a mapped graph, got {how!r}. Scale x before.")
+        return "raw"
+
+
+def load_folder(path: str | Path) -> NodeDataset:
+    """The graph of a folder, its edges in memory, its features and classes mapped."""
+    folder = GraphFolder.open(path)
+    data = folder.to_data()
+    for part in PARTS:
+        data.pop(f"{part}_mask", None)
+    return NodeDataset(**_parts(folder, data))
+
+
+def map_folder(path: str | Path, features: str | Path) -> MappedDataset:
+    """The graph of a folder without its edges, and where its encoding is; everything is mapped."""
+    folder = GraphFolder.open(path)
+    data = Data(num_nodes=folder.num_nodes)
+    data.update({name: folder.tensor(name) for name in ("x", "y") if name in folder.arrays})
+    return MappedDataset(**_parts(folder, data), folder=folder, features=Path(features).expanduser())
+
+
+def _parts(folder: GraphFolder, data: Data) -> dict[str, Any]:
+    """What a data set is made of; without features a column of ones, without classes −1, neither of them in memory."""
+    if data.x is None:
+        data.x = torch.ones(1, 1).expand(folder.num_nodes, 1)
+    if data.y is None:
+        data.y = torch.full((1,), -1).expand(folder.num_nodes)
+    given = [part for part in PARTS if f"{part}_mask" in folder.arrays]
+    return {
+        "name": folder.path.resolve().name,
+        "data": data,
+        "metric": "accuracy",
+        "num_classes": int(data.y.max()) + 1,
+        "notes": (*unlabelled_note(data.y), *folder.changes),
+        "masks": {part: folder.tensor(f"{part}_mask").reshape(folder.num_nodes, -1) for part in given} or None,
+    }

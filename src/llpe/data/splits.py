@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from llpe.checks import check_count, check_seed, checked, refusal, show
-from llpe.data.arrays import open_npz
 from llpe.data.dataset import PARTS, NodeDataset, check_labels
+from llpe.data.readers import open_npz
 from llpe.sealed import write_arrays
 
 
@@ -90,10 +90,8 @@ def random_splits(
     check_count("count", count)
     check_seed(seed)
     if not (train > 0 and val > 0 and train + val < 1):
-        raise ValueError(
-            f"`train` and `val` must be positive shares with a sum below 1, got {train:g} and {val:g}. "
-            "The rest is the test set."
-        )
+        got = f"{train:g} and {val:g}. The rest is the test set"
+        raise ValueError(f"`train` and `val` must be positive shares with a sum below 1, got {got}.")
     labelled = _labelled(y)
     alone = (torch.bincount(y[labelled]) == 1).nonzero().flatten().tolist()
     if alone and not allow_missing_classes:
@@ -113,9 +111,8 @@ def official_splits(dataset: NodeDataset) -> list[Split]:
     """The splits that came with the data set."""
     masks = dataset.masks
     if masks is None:
-        raise ValueError(
-            f"{dataset.name}: official splits must come with the data set, got none. Use random splits or a split file."
-        )
+        instead = "Use random splits or a split file."
+        raise ValueError(f"{dataset.name}: official splits must come with the data set, got none. {instead}")
     splits = [Split(*(masks[part][:, i].nonzero().flatten() for part in PARTS)) for i in range(masks["train"].size(1))]
     return _checked(splits, dataset.data.y, f"{dataset.name}: official split", dataset.published)
 
@@ -142,10 +139,8 @@ def file_splits(path: str | Path, y: Tensor, *, allow_missing_classes: bool = Fa
 def _rows(array: np.ndarray, where: str, num_nodes: int) -> list[Tensor]:
     """The node numbers of each split."""
     if array.ndim not in (1, 2) or array.dtype.kind not in "biu":
-        raise ValueError(
-            f"{where} must hold node numbers or a boolean mask in 1 or 2 dimensions, "
-            f"got {array.dtype} of shape {list(array.shape)}."
-        )
+        got = f"{array.dtype} of shape {list(array.shape)}"
+        raise ValueError(f"{where} must hold node numbers or a boolean mask in 1 or 2 dimensions, got {got}.")
     rows = list(np.atleast_2d(array))
     if array.dtype.kind == "b":
         if array.shape[-1] != num_nodes:
@@ -187,35 +182,32 @@ def _labelled(y: Tensor) -> Tensor:
 def _checked(splits: list[Split], y: Tensor, what: str, allow_missing_classes: bool) -> list[Split]:
     """Refuses splits that are not disjoint, leave the labelled nodes, or cannot be trained on."""
     labelled = _labelled(y)
-    classes = set(y[labelled].tolist())
     for i, split in enumerate(splits):
-        for part in PARTS:
-            ids = getattr(split, part)
-            if not ids.numel():
-                raise ValueError(
-                    f"{what} {i}: `{part}` must not be empty, got 0 of {labelled.numel()} labelled nodes. "
-                    "Label more nodes or change the shares."
-                )
-            outside = ids[~torch.isin(ids, labelled)]
-            if outside.numel():
-                raise ValueError(
-                    f"{what} {i}: `{part}` must name labelled nodes, got node {int(outside[0])} "
-                    f"({outside.numel()} such nodes). Remove them from the split."
-                )
-        nodes, times = torch.cat([split.train, split.val, split.test]).unique(return_counts=True)
-        twice = nodes[times > 1]
-        if twice.numel():
-            raise ValueError(
-                f"{what} {i}: train, val and test must be disjoint, got node {int(twice[0])} more than once "
-                f"({twice.numel()} such nodes)."
-            )
-        missing = sorted(classes - set(y[split.train].tolist()))
-        if missing and not allow_missing_classes:
-            raise ValueError(
-                f"{what} {i}: `train` must contain every class, got no node of {_classes(missing)}. "
-                "Label more nodes of it, mark it as unlabelled (−1), or take another seed."
-            )
+        if problem := _problem(split, y, labelled, allow_missing_classes):
+            raise ValueError(f"{what} {i}: {problem}")
     return splits
+
+
+def _problem(split: Split, y: Tensor, labelled: Tensor, allow_missing_classes: bool) -> str:
+    for part in PARTS:
+        ids = getattr(split, part)
+        if not ids.numel():
+            got = f"0 of {labelled.numel()} labelled nodes. Label more nodes or change the shares."
+            return f"`{part}` must not be empty, got {got}"
+        outside = ids[~torch.isin(ids, labelled)]
+        if outside.numel():
+            got = f"node {int(outside[0])} ({outside.numel()} such nodes). Remove them from the split."
+            return f"`{part}` must name labelled nodes, got {got}"
+    nodes, times = torch.cat([split.train, split.val, split.test]).unique(return_counts=True)
+    twice = nodes[times > 1]
+    if twice.numel():
+        got = f"node {int(twice[0])} more than once ({twice.numel()} such nodes)."
+        return f"train, val and test must be disjoint, got {got}"
+    missing = sorted(set(y[labelled].tolist()) - set(y[split.train].tolist()))
+    if missing and not allow_missing_classes:
+        instead = "Label more nodes of it, mark it as unlabelled (−1), or take another seed."
+        return f"`train` must contain every class, got no node of {_classes(missing)}. {instead}"
+    return ""
 
 
 def _classes(numbers: Sequence[int]) -> str:

@@ -142,9 +142,8 @@ def parse_spec(spec: str) -> partial[Data]:
     for item in filter(None, (part.strip() for part in rest.split(","))):
         key, equals, text = (part.strip() for part in item.partition("="))
         if key not in types or not equals:
-            raise ValueError(
-                f"`spec` {spec!r} must be a list of key=value with the keys {', '.join(types)}, got {item!r}."
-            )
+            rule = f"be a list of key=value with the keys {', '.join(types)}"
+            raise ValueError(f"`spec` {spec!r} must {rule}, got {item!r}.")
         if key in values:
             raise ValueError(f"`spec` {spec!r} must give each key once, got `{key}` twice.")
         number, word = (int, "an integer") if types[key].startswith("int") else (float, "a number")

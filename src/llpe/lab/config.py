@@ -29,7 +29,7 @@ from pydantic import ValidationError
 
 from llpe.checks import check_choice, show
 from llpe.data import BENCHMARKS, GIANT, load_graph, parse_spec
-from llpe.data.catalogue import benchmark_key
+from llpe.data.benchmarks import benchmark_key
 from llpe.data.synthetic import GENERATORS
 from llpe.device import check_autocast, find_device
 from llpe.encodings import ENCODINGS, INSTEAD, Encoding, make_encoding

@@ -1,19 +1,18 @@
-"""Graphs stored as arrays: ``.npz`` archives and PyG ``Data`` saved as ``.pt``. Nothing is unpickled.
+"""The readers of graph files: ``.npz``, PyG's ``Data`` saved as ``.pt``, CSV tables, GraphML. Nothing is unpickled.
 
-Every reader of a file returns its arrays, unchecked, and notes on what it did not use. The keys are ``edge_index``
+Every reader returns the arrays of a file, unchecked, and notes on what it did not use. The keys are ``edge_index``
 [2, num_edges] and, where the file has them, ``x``, ``y``, ``edge_weight``, ``num_nodes`` and ``train_mask, …``.
 """
 
 from __future__ import annotations
 
+import csv
+import math
 import pickle
-import struct
-import tokenize
-import zipfile
-import zlib
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import iterparse
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +21,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from llpe.data.dataset import PARTS
+from llpe.extra import how_to_install
 from llpe.storage import require_memory
 
 Arrays = dict[str, Any]
@@ -33,13 +33,11 @@ ADJACENCY = ("adj", "adj_matrix")
 EDGES = ("edge_index", "edges", *ADJACENCY)
 CSR = ("data", "indices", "indptr", "shape")  # x_data, … or x.data, … are together the matrix x
 SPARSE = tuple(name + mark for name in (*FEATURES, *ADJACENCY) for mark in "_.")
-PLAIN = {*KEYS, *FEATURES, *LABELS, *EDGES, *(f"{mask}s" for mask in MASKS)}
+USED = {*KEYS, *FEATURES, *LABELS, *EDGES, *(f"{mask}s" for mask in MASKS)}
+USED |= {start + part for start in SPARSE for part in CSR}
 LARGE, MOST_EXPANDED = 2**28, 100  # bytes; how many times larger a compressed archive of that size may become
-BROKEN = (  # what numpy and zipfile let through where a file is damaged
-    *(ValueError, OSError, EOFError, RuntimeError, KeyError, TypeError, OverflowError, MemoryError, SyntaxError),
-    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
-)
-USED = PLAIN | {start + part for start in SPARSE for part in CSR}
+Column = Sequence[Any]
+Table = Mapping[str, Column]
 
 
 def describe(error: BaseException) -> str:
@@ -66,7 +64,7 @@ def open_npz(path: str | Path, *, used: Container[str] | None = None) -> Arrays:
     check_file(Path(path))
     try:
         archive = np.load(path, allow_pickle=False)
-    except BROKEN as error:
+    except Exception as error:  # numpy and zipfile let many kinds of errors through, here and below
         raise ValueError(f"{path}: must be a numpy .npz archive, got {describe(error)}.") from error
     if not isinstance(archive, np.lib.npyio.NpzFile):
         raise ValueError(f"{path}: must be a numpy .npz archive, got a single array. Use numpy.savez.")
@@ -76,10 +74,9 @@ def open_npz(path: str | Path, *, used: Container[str] | None = None) -> Arrays:
         for key in archive.files:
             try:
                 arrays[key] = archive[key] if used is None or key in used else np.empty(0)
-            except BROKEN as error:
-                raise ValueError(
-                    f"{path}: `{key}` must be a plain array, got {error}. Save numbers or texts, not objects."
-                ) from error
+            except Exception as error:
+                advice = "Save numbers or texts, not objects."
+                raise ValueError(f"{path}: `{key}` must be a plain array, got {error}. {advice}") from error
     return arrays
 
 
@@ -188,16 +185,12 @@ def read_pt(path: Path) -> tuple[Arrays, list[str]]:
         raise ValueError(f"the file must be readable by torch.load, got {describe(error)}.") from error
     values = data.to_dict() if isinstance(data, Data) else data
     if not isinstance(values, dict):
-        raise ValueError(
-            f"the file must hold one torch_geometric.data.Data, got {type(data).__name__}. "
-            "Save the Data of one graph, e.g. dataset[0]."
-        )
+        got = f"{type(data).__name__}. Save the Data of one graph, e.g. dataset[0]"
+        raise ValueError(f"the file must hold one torch_geometric.data.Data, got {got}.")
     if not isinstance(values.get("edge_index"), Tensor):
         raise ValueError(f"the Data must have a tensor `edge_index`, got the keys {', '.join(map(str, values))}.")
-    graph: Arrays = {
-        key: _numpy(key, values[key]) for key in KEYS if values.get(key) is not None and key != "num_nodes"
-    }
-    graph["num_nodes"] = values.get("num_nodes")
+    graph: Arrays = {"num_nodes": values.pop("num_nodes", None)}
+    graph |= {key: _numpy(key, values[key]) for key in KEYS if values.get(key) is not None}
     return graph, ignored("attributes", (str(key) for key in values if key not in KEYS))
 
 
@@ -207,3 +200,112 @@ def _numpy(key: str, value: object) -> np.ndarray:
     require_memory(16 * value.numel(), f"a dense tensor of shape {list(value.shape)}", "Give a smaller one.")
     dense = value.detach().to_dense() if value.layout != torch.strided else value.detach()
     return (dense.float() if dense.is_floating_point() and dense.dtype != torch.float64 else dense).numpy()
+
+
+def read_csv(path: Path) -> tuple[Arrays, list[str]]:
+    """``edges.csv`` (columns source, target and optionally weight) with ``nodes.csv`` next to it (columns id,
+    optionally label, and numeric features). ``path`` is the edge file or its folder.
+    """
+    edge_file = path / "edges.csv" if path.is_dir() else path
+    nodes = _table(edge_file.with_name("nodes.csv"), required=("id",))
+    edges = _table(edge_file, required=("source", "target"))
+    features = {name: cells for name, cells in nodes.items() if name != "id"}
+    unused = [name for name in edges if name not in ("source", "target", "weight")]
+    graph = _graph(nodes["id"], features, edges, "nodes.csv: column", f"{edge_file.name}: column")
+    return graph, ignored(f"columns of {edge_file.name}", unused)
+
+
+def read_graphml(path: Path) -> tuple[Arrays, list[str]]:
+    """Numeric node attributes become features, the node attribute ``label`` (or ``y``) the class, the edge
+    attribute ``weight`` the weight.
+    """
+    try:
+        import networkx
+    except ImportError:
+        install = how_to_install("lab")
+        raise ValueError(f"GraphML must be read with networkx, got none. Install it with: {install}") from None
+    try:
+        declared = {element.get("id") for _, element in iterparse(path) if element.tag.rpartition("}")[2] == "node"}
+        graph = networkx.read_graphml(path)
+    except Exception as error:  # networkx lets XML, key and value errors through
+        raise ValueError(f"the file must be GraphML, got {describe(error)}.") from error
+    unknown = [node for node in graph if node not in declared]
+    if unknown:
+        raise ValueError(f"edges must join nodes of the file, got one to {unknown[0]!r}. Declare it with <node id=…>.")
+    default = graph.graph.get("node_default", {})
+    rows = [{**default, **attributes} for _, attributes in graph.nodes(data=True)]
+    names = dict.fromkeys(name for row in rows for name in row)
+    nodes = {name: [row.get(name) for row in rows] for name in names}
+    if "y" in nodes:
+        if "label" in nodes:
+            raise ValueError("the class must be the node attribute `label` or `y`, got both. Remove one.")
+        nodes["label"] = nodes.pop("y")
+    texts = [name for name, cells in nodes.items() if name != "label" and any(isinstance(cell, str) for cell in cells)]
+    numeric = {name: cells for name, cells in nodes.items() if name not in texts}
+    edges = {"source": [edge[0] for edge in graph.edges()], "target": [edge[1] for edge in graph.edges()]}
+    weight = graph.graph.get("edge_default", {}).get("weight")
+    weights = [weight for *_, weight in graph.edges(data="weight", default=weight)]
+    if any(weight is not None for weight in weights):
+        edges["weight"] = weights
+    arrays = _graph(list(graph), numeric, edges, "node attribute", "edge attribute")
+    return arrays, ignored("node attributes that are not numbers", texts)
+
+
+def _graph(ids: Column, nodes: Table, edges: Table, of_node: str, of_edge: str) -> Arrays:
+    """The arrays of a graph. Its nodes are named by ``ids``; columns of ``nodes`` are features, except ``label``."""
+    number = {node: i for i, node in enumerate(ids)}
+    twice = [node for i, node in enumerate(ids) if number[node] != i]
+    if twice:
+        raise ValueError(f"{of_node} `id` must name each node once, got {twice[0]!r} twice.")
+    labels, weights, finite = nodes.get("label"), edges.get("weight"), "be finite numbers"
+    features = [_convert(nodes[n], _finite, f"{of_node} `{n}`", finite, ids) for n in nodes if n != "label"]
+    ends = [_convert(edges[n], number.get, f"{of_edge} `{n}`", "name nodes") for n in ("source", "target")]
+    return {
+        "edge_index": np.stack(ends).astype(np.int64),
+        "x": np.stack(features, axis=1) if features else None,
+        "y": None if labels is None else np.array(["" if label is None else str(label) for label in labels], dtype=str),
+        "edge_weight": None if weights is None else _convert(weights, _finite, f"{of_edge} `weight`", finite),
+        "num_nodes": len(number),
+    }
+
+
+def _convert(
+    cells: Column, convert: Callable[[Any], float | None], column: str, rule: str, nodes: Column = ()
+) -> np.ndarray:
+    """The values of a column's cells; refuses the first cell that has none."""
+    values = [convert(cell) for cell in cells]
+    if None in values:
+        i = values.index(None)
+        where = f"for node {nodes[i]!r}" if nodes else f"for edge {i + 1}"
+        raise ValueError(f"{column} must {rule}, got {cells[i]!r} {where}. Correct or remove it.")
+    return np.array(values)
+
+
+def _finite(cell: Any) -> float | None:
+    try:
+        value = float(cell)
+    except (ValueError, TypeError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _table(path: Path, required: tuple[str, ...]) -> Table:
+    """The columns of a CSV file by name."""
+    if not path.is_file():
+        advice = "Put both CSV files in one folder."
+        raise ValueError(f"{path.name} must exist in {path.parent}, got no such file. {advice}")
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header, *rows = [[cell.strip() for cell in row] for row in csv.reader(file)] or [[]]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path.name} must be a CSV file in UTF-8, got {error}.") from error
+    rows = [row for row in rows if row]
+    if missing := [name for name in required if name not in header]:
+        raise ValueError(f"{path.name} must have a column `{missing[0]}`, got {', '.join(header) or 'no header'}.")
+    if len(set(header)) < len(header):
+        raise ValueError(f"{path.name} must name each column once, got {', '.join(header)}.")
+    for i, row in enumerate(rows):
+        if len(row) != len(header):
+            raise ValueError(f"{path.name}: row {i + 1} must have {len(header)} cells, got {len(row)}.")
+    columns = list(zip(*rows, strict=True)) or [()] * len(header)
+    return dict(zip(header, columns, strict=True))
