@@ -4,7 +4,7 @@ import pytest
 
 from llpe.encodings import ENCODINGS
 from llpe.lab import ConfigError, assign, load_config, resolve
-from llpe.lab.sections import differences, dump_toml
+from llpe.lab.config import differences, dump_toml
 from llpe.lab.spaces import as_in_the_paper
 
 SPEC = "sbm:n=60"

@@ -21,7 +21,7 @@ from llpe.cli import app
 from llpe.data import load_graph, map_folder
 from llpe.data.convert import convert
 from llpe.lab import Dask, EngineError, SearchConfig, WorkerError, engine, resolve, run, search
-from llpe.lab.pieces import encode_blocks
+from llpe.lab.export import encode_blocks
 from llpe.out_of_core import encode_folder
 
 distributed = pytest.importorskip("distributed", reason="needs dask: pip install llpe[cluster]")

@@ -15,7 +15,7 @@ from llpe import LLPE, ProbeLLPE
 from llpe.data import NodeDataset, Split, load_graph, make_splits, sbm
 from llpe.lab import ConfigError, RunFolder, fit, load_encoding, predict, resolve, run
 from llpe.lab import train as train_module
-from llpe.lab.predict import predict_graph
+from llpe.lab.export import predict_graph
 from llpe.lab.task import make_task, prepared
 from llpe.lab.traces import load_classifier, write_config
 from llpe.lab.train import make_optimiser, score, train_split

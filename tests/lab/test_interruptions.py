@@ -11,7 +11,7 @@ from filelock import FileLock
 from llpe.data import load_graph, make_splits
 from llpe.lab import RunFolder, WorkerError, assign, resolve, run
 from llpe.lab import train as train_module
-from llpe.lab.predict import predict_graph
+from llpe.lab.export import predict_graph
 from llpe.lab.task import make_task
 from llpe.lab.train import train_split
 from llpe.sealed import DamagedError, DamageWarning

@@ -9,8 +9,8 @@ import pytest
 from llpe.encodings import ENCODINGS
 from llpe.lab import SearchConfig, search
 from llpe.lab.spaces import key_of, space_of
-from llpe.lab.stratified import stratified
 from llpe.lab.train import Outcome
+from llpe.lab.trials import stratified
 
 
 @pytest.mark.parametrize("count", [8, 12, 24, 48])

@@ -53,21 +53,20 @@ def train(
       llpe train --dataset big-graph/ --encoding llpe-probes probes=16 --features features/
       llpe train --dataset cora --engine dask --scheduler tcp://10.0.0.1:8786
     """
-    from llpe.lab import RunFolder
-    from llpe.lab.config import build
+    from llpe.lab import RunFolder, resolve
 
     raw = opt.raw_config(request, dataset, encoding, model, device)
     if "search" in raw:
         raise ValueError("CONFIG must describe one experiment, got a section [search]. Use `llpe search`.")
-    config, built = build(raw)
+    config = resolve(raw)
     graph = opt.open_graph(config.dataset, data_root, features)
     if dry_run:
-        _show_dry_run(graph, config, built, json=json)
+        _show_dry_run(graph, config, config.make_encoding(), json=json)
         return
     note_scaling(graph, config)
     try:
         with opt.open_engine(engine, scheduler, workers) as where:
-            fit = train_with_progress(graph, config, runs, encoding=built, **where)
+            fit = train_with_progress(graph, config, runs, **where)
     except KeyboardInterrupt:
         folder = RunFolder.of(runs, config.model_copy(update={"data": graph.fingerprint}))
         chosen = [] if features is None else ["--features", str(features)]
@@ -149,7 +148,7 @@ def predict(
       llpe predict runs/mine/llpe+sage/89abcdef new-graph.npz -o classes.npz --split 3
     """
     opt.check_file("output", out, (".csv", ".npz"), replace=force)
-    from llpe.lab.predict import predict_graph, write_predictions
+    from llpe.lab.export import predict_graph, write_predictions
 
     dataset = opt.open_graph(graph, data_root)
     found = predict_graph(run, dataset, split=split, device=device or "cpu")
@@ -215,7 +214,7 @@ def _search_with_progress(graph: NodeDataset, raw: dict[str, Any], settings: Sea
 
 def _show_dry_run(graph: NodeDataset, config: Config, encoding: Encoding, *, json: bool) -> None:
     """The config as TOML, so that it can be kept as a file; what it means here as comments."""
-    from llpe.lab.sections import dump_toml
+    from llpe.lab.config import dump_toml
     from llpe.lab.task import dry_run
 
     found = dry_run(graph, encoding)

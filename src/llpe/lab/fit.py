@@ -17,14 +17,13 @@ from torch_geometric.data import Data
 from llpe.data import NodeDataset, Split, make_splits
 from llpe.device import find_device
 from llpe.encodings import Encoding
-from llpe.lab.config import Config, ConfigError, assign, build
+from llpe.lab.config import Config, ConfigError, assign, resolve
 from llpe.lab.engine import Dask
-from llpe.lab.pieces import train_away, train_here
-from llpe.lab.predict import predict
+from llpe.lab.export import predict
 from llpe.lab.task import Task, make_task
 from llpe.lab.traces import read_weights, write_config, write_spectrum
 from llpe.lab.train import SCORES, Outcome
-from llpe.lab.workers import Tell, plan, run_splits
+from llpe.lab.workers import Tell, plan, run_splits, train_away, train_here
 from llpe.models import Classifier
 from llpe.runs import RunFolder
 
@@ -140,7 +139,7 @@ def fit(
         raise ValueError(
             f"`{min(own)}` must be left out with a module as model, got it. The module itself decides that."
         )
-    config, built = build(raw, find_dataset=False)
+    config = resolve(raw, find_dataset=False)
     if runs is not None and not (isinstance(encoding, str) and isinstance(model, str)):
         raise ValueError("`runs` must be left out with a module as encoding or model: a run needs names. Use names.")
     return run(
@@ -151,7 +150,7 @@ def fit(
         workers=workers,
         engine=engine,
         cache=cache,
-        encoding=built if isinstance(encoding, str) else copy.deepcopy(encoding),
+        encoding=None if isinstance(encoding, str) else copy.deepcopy(encoding),
         model=None if isinstance(model, str) else copy.deepcopy(model),
         on_progress=on_progress,
     )
@@ -237,8 +236,9 @@ def train_splits(
     if engine is None:
         train = partial(train_here, task, splits, folder, pause)
         work = task.dataset.num_nodes * (task.config.model.hidden + task.model.encoding.dim)
-        todo = plan(len(splits), workers, work=work, device=find_device(task.config.training.device))
-        found = run_splits(train, pending, todo, on_progress)
+        device = find_device(task.config.training.device)
+        at_once, threads = plan(len(splits), workers, work=work, device=device)
+        found = run_splits(train, pending, at_once, threads, fork=device.type == "cpu", on_progress=on_progress)
     else:
         found = train_away(engine, task, splits, folder, pause, pending, on_progress)
     for outcome in found:

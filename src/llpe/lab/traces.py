@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -31,12 +31,11 @@ from llpe.device import CPU, device_name
 from llpe.encodings import Encoding
 from llpe.graph import Graph
 from llpe.homophily import local_homophily
-from llpe.lab.config import ConfigError, resolve
-from llpe.lab.sections import Config, differences, dump_toml
+from llpe.lab.config import Config, ConfigError, dump_toml, resolve
 from llpe.laplacian import normalised_adjacency
 from llpe.models import Classifier
 from llpe.probes import probe_features
-from llpe.runs import RunFolder, read_toml
+from llpe.runs import RunFolder, flat, read_toml
 from llpe.sealed import BLANK, intact, read, write, write_arrays, write_json, write_text
 from llpe.spmm import multiply, torch_csr
 
@@ -46,6 +45,8 @@ if TYPE_CHECKING:
 GRID = 201  # points of λ at which filters are stored
 PICTURED = 2000  # nodes of a picture at most
 CLASSES = 16  # whose energy is found one by one
+VERSIONS = {"llpe": llpe.__version__, "python": platform.python_version()}  # of what numbers depend on
+VERSIONS |= {name: version(name) for name in ("torch", "torch_geometric", "numpy", "scipy")}
 
 Traces = dict[str, dict[str, np.ndarray]]
 
@@ -130,10 +131,11 @@ def write_config(folder: RunFolder) -> None:
     if not file.exists():
         write_text(file, dump_toml(config))
         return
-    found = resolve(read_toml(file), find_dataset=False)
-    if found.model_dump() != config.model_dump():  # the device may be another one
-        keys = differences(found, config)
-        raise ConfigError([f"{folder.path} holds another config; folder / asked for:", *keys])
+    found, asked = flat(resolve(read_toml(file), find_dataset=False).model_dump()), flat(config.model_dump())
+    if found != asked:  # the device, which may be another one, is in neither
+        keys = [key for key in sorted(found.keys() | asked.keys()) if found.get(key) != asked.get(key)]
+        differences = [f"{key}: {found.get(key)!r} / {asked.get(key)!r}" for key in keys]
+        raise ConfigError([f"{folder.path} holds another config; folder / asked for:", *differences])
 
 
 def write_spectrum(folder: RunFolder, dataset: NodeDataset) -> None:
@@ -173,7 +175,8 @@ def finish_split(
         "graph": dataset.graph_fingerprint,
         "split_fingerprint": split.fingerprint,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        **provenance(),
+        "versions": VERSIONS,
+        "commit": commit(),
     }
     write_json(path / "report.json", report)
     folder.checkpoint(outcome.split).unlink(missing_ok=True)
@@ -203,16 +206,8 @@ def load_encoding(run: str | Path, split: int | None = None) -> Encoding:
 
 
 @cache
-def versions() -> dict[str, str]:
-    """Versions of llpe, Python and the packages that numbers depend on."""
-    own = {"llpe": llpe.__version__, "python": platform.python_version()}
-    return own | {name: version(name) for name in ("torch", "torch_geometric", "numpy", "scipy")}
-
-
-@cache
-def provenance() -> dict[str, Any]:
-    """Versions, and the commit of the llpe checkout if it is one."""
+def commit() -> str | None:
+    """The commit of the llpe checkout, if it is one."""
     git = ["git", "rev-parse", "HEAD"]
     done = subprocess.run(git, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    commit = done.stdout.strip() if done.returncode == 0 else ""
-    return {"versions": versions(), "commit": commit or None}
+    return done.stdout.strip() or None if done.returncode == 0 else None

@@ -25,8 +25,8 @@ from torch import Tensor, nn
 from llpe.data import Split
 from llpe.device import CPU, autocast, find_device, random_state, set_random_state
 from llpe.encodings import FilteredEncoding
-from llpe.lab.batches import Scored, all_logits, make_batches, rows_of, typical_rows
-from llpe.lab.sections import TrainingConfig
+from llpe.lab.batches import View, all_logits, make_batches, rows_of, typical_rows
+from llpe.lab.config import TrainingConfig
 from llpe.lab.task import Task
 from llpe.lab.traces import GRID, Traces, picture, pictured_nodes, trace_predictions
 from llpe.sealed import DamagedError, DamageWarning, read, write_zip
@@ -156,6 +156,7 @@ class _Run:
         self.optimiser = make_optimiser(self.model, self.settings)
         self.parameters = list(self.model.parameters())
         self.batches = make_batches(self.model, task.data, task.inputs, split, self.settings.batch, self.device)
+        self.shared: Tensor | None = None  # see Batches
         self.epoch = self.best_epoch = 0
         self.best = (-math.inf, -math.inf)  # validation score, and minus the loss there
         self.best_state: dict[str, Tensor] = {}
@@ -163,14 +164,28 @@ class _Run:
         self.loss: list[float] = []
         self.resumable = False  # an interrupted step cannot be resumed, bit for bit
 
+    def logits(self, view: View) -> Tensor:
+        """The logits of some rows, from what training and evaluation share if they share anything."""
+        with autocast(self.device, self.settings.autocast):
+            if self.shared is None:
+                found = self.model(view.inputs)
+            elif self.batches.share == "logits":
+                found = self.shared
+            else:
+                found = self.model.logits(self.shared, view.inputs)
+        return found[view.rows].float() if self.settings.autocast else found[view.rows]
+
     def evaluate(self) -> None:
         """Notes the score on the validation nodes, and keeps the weights if they are the best so far."""
         self.model.train()
-        with autocast(self.device, self.settings.autocast):
-            self.shared = self.batches.shared(self.model)
-            with torch.no_grad():
-                logits, target = self.batches.validation(self.model.eval(), self.shared)
-        logits = logits.float() if self.settings.autocast else logits
+        if self.batches.share is not None:
+            forward = self.model if self.batches.share == "logits" else self.model.states
+            with autocast(self.device, self.settings.autocast):
+                self.shared = forward(self.batches.together)
+        self.model.eval()
+        with torch.no_grad():
+            found = [(self.logits(view), view.target) for view in self.batches.val]
+        logits, target = (torch.cat(each) for each in zip(*found, strict=True))
         val = score(self.metric, logits, target)
         self.val.append(val)
         loss = nn.functional.cross_entropy(logits, target).item() if val >= self.best[0] else math.inf
@@ -184,29 +199,21 @@ class _Run:
         """One epoch. The losses are fetched from the device once, after it."""
         self.resumable = False
         self.model.train()
-        scored = self.batches.training(self.model, self.shared)
-
-        def forward() -> Scored | None:
-            with autocast(self.device, self.settings.autocast):
-                return next(scored, None)
-
-        losses = [self.step(logits, target) for logits, target in iter(forward, None)]
+        losses = []
+        for view in self.batches.train:
+            loss = nn.functional.cross_entropy(self.logits(view), view.target)
+            loss = loss + self.model.penalty(self.batches.graph)
+            for parameter in self.parameters:
+                parameter.grad = None
+            loss.backward()
+            self.optimiser.step()
+            losses.append(loss.detach())
         values = torch.stack(losses).tolist()
         for value in values:
             if not math.isfinite(value):
                 raise _NotFiniteError(f"the loss was {value} after {self.epoch} epochs; try a smaller lr")
         self.loss.append(fmean(values))
         self.epoch += 1
-
-    def step(self, logits: Tensor, target: Tensor) -> Tensor:
-        """One step of the optimiser; the loss before it."""
-        logits = logits.float() if self.settings.autocast else logits
-        loss = nn.functional.cross_entropy(logits, target) + self.model.penalty(self.batches.graph)
-        for parameter in self.parameters:
-            parameter.grad = None
-        loss.backward()
-        self.optimiser.step()
-        return loss.detach()
 
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
