@@ -53,20 +53,21 @@ def train(
       llpe train --dataset big-graph/ --encoding llpe-probes probes=16 --features features/
       llpe train --dataset cora --engine dask --scheduler tcp://10.0.0.1:8786
     """
-    from llpe.lab import RunFolder, resolve
+    from llpe.lab import RunFolder
+    from llpe.lab.config import build
 
     raw = opt.raw_config(request, dataset, encoding, model, device)
     if "search" in raw:
         raise ValueError("CONFIG must describe one experiment, got a section [search]. Use `llpe search`.")
-    config = resolve(raw)
+    config, built = build(raw)
     graph = opt.open_graph(config.dataset, data_root, features)
     if dry_run:
-        _show_dry_run(graph, config, config.make_encoding(), json=json)
+        _show_dry_run(graph, config, built, json=json)
         return
     note_scaling(graph, config)
     try:
         with opt.open_engine(engine, scheduler, workers) as where:
-            fit = train_with_progress(graph, config, runs, **where)
+            fit = train_with_progress(graph, config, runs, encoding=built, **where)
     except KeyboardInterrupt:
         folder = RunFolder.of(runs, config.model_copy(update={"data": graph.fingerprint}))
         chosen = [] if features is None else ["--features", str(features)]

@@ -174,6 +174,11 @@ def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
         >>> config.encoding.model_dump()
         {'name': 'rwse', 'dim': 8, 'steps': 16, 'seed': 0}
     """
+    return build(raw, find_dataset=find_dataset)[0]
+
+
+def build(raw: dict[str, Any], *, find_dataset: bool = True) -> tuple[Config, Encoding]:
+    """What :func:`resolve` returns, and the encoding, which is made to check its options and can be trained."""
     if not isinstance(raw, dict):
         raise ConfigError([f"`config` must be nested dicts, as in a config file, got {show(raw)}."])
     raw = _plain(raw)
@@ -205,7 +210,7 @@ def resolve(raw: dict[str, Any], *, find_dataset: bool = True) -> Config:
         "encoding": EncodingConfig(name=config.encoding.name, **options),
         "model": config.model.model_copy(update={"layers": layers}),
     }
-    return config.model_copy(update=sections)
+    return config.model_copy(update=sections), encoding
 
 
 def load_config(path: str | Path) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,13 @@ from torch_geometric.data import Data
 from llpe.data import NodeDataset, Split, make_splits
 from llpe.device import find_device
 from llpe.encodings import Encoding
-from llpe.lab.config import Config, ConfigError, assign, resolve
+from llpe.lab.config import Config, ConfigError, assign, build
 from llpe.lab.engine import Dask
 from llpe.lab.export import predict
 from llpe.lab.task import Task, make_task
 from llpe.lab.traces import read_weights, write_config, write_spectrum
 from llpe.lab.train import SCORES, Outcome
-from llpe.lab.workers import Tell, plan, run_splits, train_away, train_here
+from llpe.lab.workers import Tell, plan, train_away, train_here
 from llpe.models import Classifier
 from llpe.runs import RunFolder
 
@@ -139,7 +138,7 @@ def fit(
         raise ValueError(
             f"`{min(own)}` must be left out with a module as model, got it. The module itself decides that."
         )
-    config = resolve(raw, find_dataset=False)
+    config, built = build(raw, find_dataset=False)
     if runs is not None and not (isinstance(encoding, str) and isinstance(model, str)):
         raise ValueError("`runs` must be left out with a module as encoding or model: a run needs names. Use names.")
     return run(
@@ -150,7 +149,7 @@ def fit(
         workers=workers,
         engine=engine,
         cache=cache,
-        encoding=None if isinstance(encoding, str) else copy.deepcopy(encoding),
+        encoding=built if isinstance(encoding, str) else copy.deepcopy(encoding),
         model=None if isinstance(model, str) else copy.deepcopy(model),
         on_progress=on_progress,
     )
@@ -234,11 +233,7 @@ def train_splits(
     finished = {outcome.split for outcome in outcomes}
     pending = [index for index in wanted if index not in finished]
     if engine is None:
-        train = partial(train_here, task, splits, folder, pause)
-        work = task.dataset.num_nodes * (task.config.model.hidden + task.model.encoding.dim)
-        device = find_device(task.config.training.device)
-        at_once, threads = plan(len(splits), workers, work=work, device=device)
-        found = run_splits(train, pending, at_once, threads, fork=device.type == "cpu", on_progress=on_progress)
+        found = train_here(task, splits, folder, pause, pending, workers, on_progress)
     else:
         found = train_away(engine, task, splits, folder, pause, pending, on_progress)
     for outcome in found:

@@ -28,9 +28,10 @@ import llpe
 from llpe.chebyshev import density, recurrence
 from llpe.data import MappedDataset, NodeDataset, Split
 from llpe.device import CPU, device_name
-from llpe.encodings import Encoding
+from llpe.encodings import Encoding, FilteredEncoding
 from llpe.graph import Graph
 from llpe.homophily import local_homophily
+from llpe.lab.batches import rows_of
 from llpe.lab.config import Config, ConfigError, dump_toml, resolve
 from llpe.laplacian import normalised_adjacency
 from llpe.models import Classifier
@@ -80,21 +81,26 @@ def label_moments(graph: Graph, y: Tensor, count: int) -> np.ndarray:
     return np.array(moments) / max(float(labels.square().sum()), 1e-300)
 
 
-def trace_predictions(data: Data, test: Tensor, logits: Tensor) -> dict[str, np.ndarray]:
-    """For each test node the share of its neighbours with its class (NaN without any), and whether it is right."""
-    if data.edge_index is None:  # mapped, and its edges are not read
-        homophily = torch.full((len(test),), torch.nan)
-    else:
+def trace(model: Classifier, data: Data, test: Tensor, logits: Tensor) -> Traces:
+    """The arrays of a trained model, on the CPU: ``predictions``, and ``filters`` and ``picture`` if it has them.
+
+    Graphs of one size are pictured by the same nodes, so that pictures can be compared.
+    """
+    homophily = torch.full((len(test),), torch.nan)
+    if data.edge_index is not None:  # else mapped, and its edges are not read
         homophily = local_homophily(data.edge_index, data.y)[test]
     correct = logits[test].argmax(dim=1) == data.y[test]
-    return {"homophily": homophily.numpy().astype(np.float32), "correct": correct.numpy()}
-
-
-def pictured_nodes(num_nodes: int) -> Tensor:
-    """Up to ``PICTURED`` nodes, the same for all graphs of that size, so that pictures can be compared."""
-    if num_nodes <= PICTURED:
-        return torch.arange(num_nodes)
-    return torch.from_numpy(np.sort(np.random.default_rng(0).choice(num_nodes, PICTURED, replace=False)))
+    found = {"predictions": {"homophily": homophily.numpy().astype(np.float32), "correct": correct.numpy()}}
+    if isinstance(model.encoding, FilteredEncoding):
+        lambdas = torch.linspace(0, 2, GRID)
+        found["filters"] = {"lambdas": lambdas.numpy(), "response": model.encoding.response(lambdas).numpy()}
+    if model.encoding.dim:
+        nodes = np.arange(len(data.y))
+        if len(nodes) > PICTURED:
+            nodes = np.sort(np.random.default_rng(0).choice(len(nodes), PICTURED, replace=False))
+        rows = rows_of(data, torch.from_numpy(nodes))
+        found["picture"] = picture(model.encoding(rows), rows.y)
+    return found
 
 
 def picture(encoding: Tensor, y: Tensor) -> dict[str, np.ndarray]:

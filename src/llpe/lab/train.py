@@ -24,11 +24,10 @@ from torch import Tensor, nn
 
 from llpe.data import Split
 from llpe.device import CPU, autocast, find_device, random_state, set_random_state
-from llpe.encodings import FilteredEncoding
-from llpe.lab.batches import View, all_logits, make_batches, rows_of, typical_rows
+from llpe.lab.batches import View, all_logits, make_batches, typical_rows
 from llpe.lab.config import TrainingConfig
 from llpe.lab.task import Task
-from llpe.lab.traces import GRID, Traces, picture, pictured_nodes, trace_predictions
+from llpe.lab.traces import Traces, trace
 from llpe.sealed import DamagedError, DamageWarning, read, write_zip
 from llpe.storage import peak_memory
 
@@ -265,13 +264,7 @@ def _finish(outcome: Outcome, task: Task, split: Split, run: _Run) -> None:
     parts = (split.train, split.val, split.test)
     outcome.train, outcome.val, outcome.test = (score(outcome.metric, logits[part], data.y[part]) for part in parts)
     outcome.state = {name: tensor.cpu() for name, tensor in run.best_state.items()}
-    outcome.traces["predictions"] = trace_predictions(data, split.test, logits)
-    if isinstance(model.encoding, FilteredEncoding):
-        lambdas = torch.linspace(0, 2, GRID)
-        outcome.traces["filters"] = {"lambdas": lambdas.numpy(), "response": model.encoding.response(lambdas).numpy()}
-    if model.encoding.dim:
-        rows = rows_of(data, pictured_nodes(len(data.y)))
-        outcome.traces["picture"] = picture(model.encoding(rows), rows.y)
+    outcome.traces |= trace(model, data, split.test, logits)
 
 
 def make_optimiser(model: nn.Module, settings: TrainingConfig) -> torch.optim.Optimizer:

@@ -24,6 +24,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def train_here(
+def train_one(
     task: Task,
     splits: Sequence[Split] | Mapping[int, Split],
     folder: RunFolder | None,
@@ -94,22 +95,24 @@ def train_here(
     return outcome
 
 
-def run_splits(
-    train: Train, pending: list[int], workers: int, threads: int, *, fork: bool = True, on_progress: Tell | None = None
+def train_here(
+    task: Task,
+    splits: Sequence[Split],
+    folder: RunFolder | None,
+    pause: int | None,
+    pending: Sequence[int],
+    workers: int | None,
+    on_progress: Tell | None,
 ) -> Iterator[Outcome]:
-    """Trains the pending splits on this machine and yields their outcomes as they come.
-
-    Args:
-        train: trains one split, given its number and a function to tell progress to.
-        pending: the splits to train.
-        workers, threads: see :func:`plan`.
-        fork: False starts processes afresh: a GPU cannot be forked.
-        on_progress: told the progress of any split, a few times a second.
-    """
+    """Trains the pending splits on this machine and yields their outcomes as they come."""
+    device = find_device(task.config.training.device)
+    work = task.dataset.num_nodes * (task.config.model.hidden + task.model.encoding.dim)
+    workers, threads = plan(len(splits), workers, work=work, device=device)
+    train = partial(train_one, task, splits, folder, pause)
     tell = on_progress or (lambda progress: None)
-    workers = min(workers, len(pending))
-    if workers > 1:
-        yield from _in_processes(train, pending, workers, threads, fork, tell)
+    if min(workers, len(pending)) > 1:
+        fork = device.type == "cpu" and sys.platform == "linux"  # a GPU cannot be forked
+        yield from _in_processes(train, pending, min(workers, len(pending)), threads, fork, tell)
         return
     with using_threads(threads):
         for index in pending:
@@ -117,9 +120,9 @@ def run_splits(
 
 
 def _in_processes(
-    train: Train, pending: list[int], workers: int, threads: int, fork: bool, tell: Tell
+    train: Train, pending: Sequence[int], workers: int, threads: int, fork: bool, tell: Tell
 ) -> Iterator[Outcome]:
-    context: Any = multiprocessing.get_context("fork" if fork and sys.platform == "linux" else "spawn")
+    context: Any = multiprocessing.get_context("fork" if fork else "spawn")
     progress, stop = context.SimpleQueue(), context.Value("b", 0, lock=False)
     arguments = (train, threads, progress, stop, os.getpid())  # passed to workers when they start, not pickled
     children: list[Any] = []
@@ -216,9 +219,9 @@ def train_away(
     folder: RunFolder | None,
     pause: int | None,
     pending: Sequence[int],
-    tell: Tell | None,
+    on_progress: Tell | None,
 ) -> Iterator[Outcome]:
-    """Trains splits on workers. The files of a split, such as its checkpoint, are sent and come back."""
+    """The same on the workers of a cluster. The files of a split, such as its checkpoint, are sent and come back."""
     if isinstance(task.dataset, MappedDataset):
         raise ValueError("`engine` must be the local one for a mapped graph, got Dask: it would be sent as a whole.")
     blank: Any = dict.fromkeys(SHARED)
@@ -227,7 +230,7 @@ def train_away(
     config = None if folder is None else folder.config
     sent = [{} if folder is None else _read(folder.split(index)) for index in pending]
     items = [(own, splits[index], config, files, pause, index) for index, files in zip(pending, sent, strict=True)]
-    for outcome, files in engine.run(_train_in_scratch, items, shared=shared, on_progress=tell):
+    for outcome, files in engine.run(_train_in_scratch, items, shared=shared, on_progress=on_progress):
         if folder is not None:
             _write(folder.split(outcome.split), files)
         yield outcome
@@ -246,11 +249,11 @@ def _train_in_scratch(
     """Trains a split in a temporary run folder; called in a worker."""
     task = replace(own, **shared)
     if config is None:
-        return train_here(task, {index: split}, None, pause, index, tell), {}
+        return train_one(task, {index: split}, None, pause, index, tell), {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = RunFolder(Path(scratch), config)
         _write(folder.split(index), files)
-        return train_here(task, {index: split}, folder, pause, index, tell), _read(folder.split(index))
+        return train_one(task, {index: split}, folder, pause, index, tell), _read(folder.split(index))
 
 
 def _read(folder: Path) -> Files:

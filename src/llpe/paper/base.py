@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from llpe.data import DownloadError, NodeDataset, load_graph
-from llpe.lab import Dask, assign, resolve, run
+from llpe.lab import Dask, assign, run
+from llpe.lab.config import build
 from llpe.lab.engine import each
 from llpe.lab.spaces import as_in_the_paper
 from llpe.report.figures import save_figure
@@ -116,7 +117,8 @@ class Context:
     def train(self, dataset: NodeDataset, raw: Mapping[str, Any]) -> RunFolder:
         """The run of one config on a loaded graph, resumed if it was started; no search."""
         raw = assign(as_in_the_paper(raw), {"training.device": self.device})
-        fit = run(dataset, resolve(raw), root=self.runs, workers=self.workers, engine=self.engine)
+        config, encoding = build(raw)
+        fit = run(dataset, config, root=self.runs, workers=self.workers, engine=self.engine, encoding=encoding)
         assert fit.run is not None
         return RunFolder.read(fit.run)
 
