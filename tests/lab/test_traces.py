@@ -1,5 +1,7 @@
 """What a split leaves behind for reports agrees with its scores, and is drawn without chance."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -52,11 +54,12 @@ def test_a_picture_holds_the_learned_encoding_up_to_a_rotation(tmp_path):
     assert (drawn["classes"] == fit.data.y.numpy()).all()
 
 
-def test_a_split_that_fails_leaves_its_curves(tmp_path):
-    with pytest.raises(RuntimeError, match="every split failed"):
+def test_a_split_that_fails_says_why_and_leaves_its_curves(tmp_path):
+    with pytest.raises(RuntimeError, match=r"every split failed; split 0: the loss was .*smaller lr"):
         trained(tmp_path, "llpe", lr=1e30)
     (folder,) = tmp_path.rglob("split-00")
     assert sorted(path.name for path in folder.iterdir()) == ["curves.npz", "report.json", "split.npz"]
+    assert json.loads((folder / "report.json").read_text())["status"] == "failed"
 
 
 def test_pictures_show_the_same_nodes_of_graphs_of_one_size(tmp_path, monkeypatch):

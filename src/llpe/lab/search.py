@@ -42,7 +42,7 @@ from llpe.lab.task import Task, make_task
 from llpe.lab.train import Outcome
 from llpe.lab.trials import Choice, Trial, Trials, copy_study, stratified
 from llpe.lab.workers import Tell
-from llpe.runs import RunFolder
+from llpe.runs import RunFolder, flat
 from llpe.sealed import write_json, write_text
 from llpe.storage import sweep
 
@@ -154,10 +154,8 @@ class _Search:
 
     def default(self) -> dict[str, Any]:
         """The choice nearest to the config itself: its own value where that is a choice, else the first."""
-        mine: dict[str, Any] = {}
-        for section in (self.base.encoding, self.base.model, self.base.training):
-            mine |= {f"{section.__class__.__name__[:-6].lower()}.{k}": v for k, v in section.model_dump().items()}
-            mine |= section.model_dump()
+        mine = flat(self.base.model_dump(include={"encoding", "model", "training"}))
+        mine |= {key.partition(".")[2]: value for key, value in mine.items()}
         out = {}
         for key, choices in self.space.items():
             own = [mine.get(name) for name in key.split(",")] if "," in key else mine.get(key)

@@ -121,23 +121,19 @@ def train_split(
                 break
             if run.epoch >= settings.epochs or run.epoch - run.best_epoch >= settings.patience:
                 break
-            run.train()
+            if (failure := run.train()) is not None:
+                outcome.status, outcome.reason = "failed", failure
+                break
     except KeyboardInterrupt:
         if checkpoint is not None and run.resumable:
             run.save(checkpoint)
         raise
-    except _NotFiniteError as error:
-        outcome.status, outcome.reason = "failed", str(error)
     if outcome.status == "done":
         _finish(outcome, task, split, run)
     outcome.best_epoch, outcome.epochs = run.best_epoch, run.epoch
     outcome.traces["curves"] = {"val": np.array(run.val), "loss": np.array(run.loss)}
     outcome.seconds, outcome.peak_memory = time.perf_counter() - run.start, peak_memory()
     return outcome
-
-
-class _NotFiniteError(ArithmeticError):
-    """The loss is NaN or infinite."""
 
 
 class _Run:
@@ -194,8 +190,8 @@ class _Run:
                 self.best_state.setdefault(name, torch.empty_like(tensor)).copy_(tensor)
         self.resumable = True
 
-    def train(self) -> None:
-        """One epoch. The losses are fetched from the device once, after it."""
+    def train(self) -> str | None:
+        """One epoch; why it failed, if it did. The losses are fetched from the device once, after it."""
         self.resumable = False
         self.model.train()
         losses = []
@@ -210,9 +206,10 @@ class _Run:
         values = torch.stack(losses).tolist()
         for value in values:
             if not math.isfinite(value):
-                raise _NotFiniteError(f"the loss was {value} after {self.epoch} epochs; try a smaller lr")
+                return f"the loss was {value} after {self.epoch} epochs; try a smaller lr"
         self.loss.append(fmean(values))
         self.epoch += 1
+        return None
 
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
