@@ -12,9 +12,9 @@ from llpe.extra import require
 
 require("lab", "`llpe.experiments`")
 
+from llpe.lab.batches import predict
 from llpe.lab.config import Config, ConfigError, assign, load_config, resolve
 from llpe.lab.engine import Dask, EngineError
-from llpe.lab.export import predict
 from llpe.lab.fit import Fit, fit, run
 from llpe.lab.search import Found, search, take_search
 from llpe.lab.spaces import SearchConfig

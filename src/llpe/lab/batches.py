@@ -158,3 +158,12 @@ def all_logits(model: Classifier, data: Data, inputs: Inputs | None = None) -> T
         return model((inputs or model.inputs(data)).to(device))
     batches = torch.arange(count).split(BATCH)
     return torch.cat([model(model.inputs(rows_of(data, rows)).to(device)) for rows in batches])
+
+
+@torch.no_grad()
+def predict(model: Classifier, data: Data) -> Tensor:
+    """Class probabilities of every row, in eval mode, shape (rows, num_classes)."""
+    training = model.training
+    probabilities = all_logits(model.eval(), data).softmax(dim=1)
+    model.train(training)
+    return probabilities

@@ -13,20 +13,18 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
-from torch_geometric.data import Data
 
 from llpe import __version__
 from llpe.data import NodeDataset
 from llpe.device import find_device
 from llpe.encodings import ENCODINGS, Encoding, make_encoding
 from llpe.features import Features
-from llpe.lab.batches import all_logits
+from llpe.lab.batches import predict
 from llpe.lab.config import EncodingConfig
 from llpe.lab.engine import Dask
 from llpe.lab.task import prepared
 from llpe.lab.traces import load_classifier, load_encoding
 from llpe.lab.train import score
-from llpe.models import Classifier
 from llpe.out_of_core import encode_block
 from llpe.runs import RunFolder
 from llpe.storage import inert, replacing
@@ -65,15 +63,6 @@ class Prediction:
     split: int
     metric: str
     scores: dict[str, Score]
-
-
-@torch.no_grad()
-def predict(model: Classifier, data: Data) -> Tensor:
-    """Class probabilities of every row, in eval mode, shape (rows, num_classes)."""
-    training = model.training
-    probabilities = all_logits(model.eval(), data).softmax(dim=1)
-    model.train(training)
-    return probabilities
 
 
 def predict_graph(

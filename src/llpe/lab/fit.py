@@ -16,9 +16,9 @@ from torch_geometric.data import Data
 from llpe.data import NodeDataset, Split, make_splits
 from llpe.device import find_device
 from llpe.encodings import Encoding
+from llpe.lab.batches import predict
 from llpe.lab.config import Config, ConfigError, assign, build
 from llpe.lab.engine import Dask
-from llpe.lab.export import predict
 from llpe.lab.task import Task, make_task
 from llpe.lab.traces import read_weights, write_config, write_spectrum
 from llpe.lab.train import SCORES, Outcome
