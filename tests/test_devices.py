@@ -25,9 +25,8 @@ from llpe.encodings import ENCODINGS, make_encoding
 from llpe.graph import Graph
 from llpe.lab import resolve
 from llpe.lab.batches import all_logits
-from llpe.lab.export import export_encoding
-from llpe.lab.predict import predict_graph
-from llpe.lab.sections import dump_toml
+from llpe.lab.config import dump_toml
+from llpe.lab.export import export_encoding, predict_graph
 from llpe.lab.task import make_task
 from llpe.lab.train import _Run, train_split
 from llpe.models import BACKBONES, PYG_MODELS

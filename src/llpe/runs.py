@@ -66,7 +66,13 @@ class RunFolder:
         file = Path(path) / "config.toml"
         if not file.is_file():
             raise ValueError(f"`run` must be a run folder with a config.toml, got {path}. See `llpe table runs`.")
-        run = cls(Path(path), _read_config(file))
+        config = read_toml(file)
+        for table in ("encoding", "model"):
+            if not isinstance(config.get(table), dict) or "name" not in config[table]:
+                raise ValueError(f"{file}: must have a table [{table}] with a name, got none. Is this a run folder?")
+        if not isinstance(config.get("dataset"), str):
+            raise ValueError(f"{file}: must name its `dataset`, got {config.get('dataset')!r}. Is this a run folder?")
+        run = cls(Path(path), config)
         metrics = {report["metric"] for report in run.reports}
         if len(metrics) > 1:
             raise ValueError(f"{path}: all splits must have one metric, got {', '.join(sorted(metrics))}.")
@@ -230,16 +236,6 @@ def flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in config.items():
         out |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
     return out
-
-
-def _read_config(file: Path) -> dict[str, Any]:
-    config = read_toml(file)
-    for table in ("encoding", "model"):
-        if not isinstance(config.get(table), dict) or "name" not in config[table]:
-            raise ValueError(f"{file}: must have a table [{table}] with a name, got none. Is this a run folder?")
-    if not isinstance(config.get("dataset"), str):
-        raise ValueError(f"{file}: must name its `dataset`, got {config.get('dataset')!r}. Is this a run folder?")
-    return config
 
 
 def _read_report(file: Path, index: int) -> Report:

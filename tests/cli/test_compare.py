@@ -5,7 +5,7 @@ import pytest
 
 from llpe.cli.compare import SPLITS
 from llpe.data import sbm
-from llpe.lab.quick import QUICK, demo_configs, quick_configs
+from llpe.lab.spaces import QUICK, demo_configs, quick_configs
 from llpe.report.statistics import enough_splits
 
 SHORT = ["epochs=4", "--workers", 1]
@@ -100,7 +100,7 @@ def test_report_writes_a_page_about_any_runs(compared, llpe, answer, tmp_path):
 
 
 def test_demo_trains_and_draws(answer, tmp_path, monkeypatch):
-    monkeypatch.setattr("llpe.lab.quick.demo_configs", lambda **_: demo_configs(splits=2)[4:6])
+    monkeypatch.setattr("llpe.lab.spaces.demo_configs", lambda **_: demo_configs(splits=2)[4:6])
     document = answer("demo", "--runs", tmp_path, "--workers", 1)
     assert set(document) == {"tables", "figure"}
     assert [row["encoding"] for row in document["tables"][0]["rows"]] == ["llpe-probes", "none"]

@@ -14,8 +14,8 @@ from torch_geometric.data import Data
 from llpe import SpectrumError
 from llpe.data import load_file
 from llpe.lab import resolve
-from llpe.lab.predict import write_predictions
-from llpe.lab.sections import dump_toml
+from llpe.lab.config import dump_toml
+from llpe.lab.export import write_predictions
 from llpe.runs import RunFolder
 from llpe.sealed import write_text
 

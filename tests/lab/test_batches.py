@@ -5,9 +5,10 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from lab_cases import same_weights
 from llpe.data import load_graph, make_splits
 from llpe.lab import batches, predict, resolve
-from llpe.lab.batches import FullBatch, MiniBatches, make_batches
+from llpe.lab.batches import make_batches
 from llpe.lab.task import make_task
 from llpe.lab.train import train_split
 
@@ -37,27 +38,16 @@ def test_one_batch_of_all_rows_learns_as_full_batch_does():
     np.testing.assert_allclose(*losses, rtol=1e-3)
 
 
-class Features:
-    """In place of a classifier: its logits are the features."""
-
-    def inputs(self, part):
-        return part
-
-    def __call__(self, part):
-        return part.x
-
-
 def test_batches_cover_every_row_once_and_are_shuffled():
-    data = task_of().data.clone()
-    data.y = torch.arange(data.num_nodes)  # the class of a row is its number
-    mini = MiniBatches(data, SPLIT, 7)
-    mixed = [target for _, target in mini.training(Features(), None)]
+    task = task_of(batch=7)
+    task.data.y = torch.arange(task.data.num_nodes)  # the class of a row is its number
+    made = batches_of(task)
+    mixed = [view.target for view in made.train]
     assert max(map(len, mixed)) == 7
     assert not torch.equal(torch.cat(mixed), SPLIT.train)
     assert torch.equal(torch.cat(mixed).sort().values, SPLIT.train.sort().values)
-    logits, target = mini.validation(Features(), None)
-    assert torch.equal(target, SPLIT.val)
-    assert torch.equal(logits, data.x[SPLIT.val])
+    assert torch.equal(torch.cat([view.target for view in made.val]), SPLIT.val)
+    assert torch.equal(torch.cat([view.inputs.data.x for view in made.val]), task.data.x[SPLIT.val])
 
 
 def test_what_a_penalty_reads_is_sent_to_a_device_even_if_it_has_a_row_for_each_edge():
@@ -69,23 +59,6 @@ def test_small_batches_learn_the_blocks():
     assert train_split(task_of(batch=16, epochs=20), SPLIT, 0).val > 0.9
 
 
-@pytest.mark.parametrize("stop_at", [1, 5])
-def test_a_resumed_split_in_batches_ends_with_the_same_bits(tmp_path, stop_at):
-    task = task_of(batch=16)
-    whole = train_split(task, SPLIT, 0)
-
-    def stop(progress):
-        if progress.epoch == stop_at:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train_split(task, SPLIT, 0, checkpoint=tmp_path / "c.pt", on_epoch=stop)
-    torch.manual_seed(99)
-    again = train_split(task, SPLIT, 0, checkpoint=tmp_path / "c.pt")
-    assert (again.val, again.test, again.best_epoch) == (whole.val, whole.test, whole.best_epoch)
-    assert all(torch.equal(again.state[name], whole.state[name]) for name in whole.state)
-
-
 def test_predictions_in_batches_are_those_of_the_whole(monkeypatch):
     task = task_of()
     whole = predict(task.model, task.data)
@@ -95,11 +68,11 @@ def test_predictions_in_batches_are_those_of_the_whole(monkeypatch):
 
 
 def test_many_rows_are_taken_in_batches_by_default(monkeypatch):
-    assert isinstance(batches_of(task_of()), FullBatch)
-    assert batches_of(task_of(batch=64)).size == 64
+    assert len(batches_of(task_of()).train) == 1
+    assert batches_of(task_of(batch=64)).train.size == 64
     monkeypatch.setattr(batches, "MANY_ROWS", 50)
-    assert batches_of(task_of()).size == batches.BATCH
-    assert isinstance(batches_of(task_of(model={"name": "sage"})), FullBatch)
+    assert batches_of(task_of()).train.size == batches.BATCH
+    assert len(batches_of(task_of(model={"name": "sage"})).train) == 1
 
 
 def test_batches_are_refused_where_nodes_see_each_other():
@@ -114,25 +87,19 @@ def shares(model, *, encoding=None, dropout=0.0, input_dropout=0.0):
     return train_split(task, SPLIT, 0), batches_of(task).share
 
 
-@pytest.mark.parametrize("model", ["sage", "gcn", "gt", "GAT"])
-def test_sharing_a_pass_changes_no_training(model, monkeypatch):
-    outcome, share = shares(model)
-    assert share == "logits"
+@pytest.mark.parametrize(
+    ("model", "dropout", "shared"),
+    [*((name, 0.0, "logits") for name in ("sage", "gcn", "gt", "GAT")), ("sage", 0.5, "states"), ("gt", 0.5, "states")],
+)
+def test_sharing_a_pass_changes_no_training(model, dropout, shared, monkeypatch):
+    outcome, share = shares(model, dropout=dropout)
+    assert share == shared
     monkeypatch.setattr(batches, "same_in_training", lambda model, forward: False)
-    plain, share = shares(model)
+    plain, share = shares(model, dropout=dropout)
     assert share is None
     assert (outcome.test, outcome.best_epoch, outcome.epochs) == (plain.test, plain.best_epoch, plain.epochs)
     np.testing.assert_allclose(outcome.traces["curves"]["loss"], plain.traces["curves"]["loss"], rtol=1e-4)
-
-
-@pytest.mark.parametrize("model", ["sage", "gt"])
-def test_with_dropout_the_states_before_it_are_shared_and_training_is_bit_for_bit_the_same(model, monkeypatch):
-    outcome, share = shares(model, dropout=0.5)
-    assert share == "states"
-    monkeypatch.setattr(batches, "same_in_training", lambda model, forward: False)
-    plain, share = shares(model, dropout=0.5)
-    assert share is None
-    assert all(torch.equal(outcome.state[name], plain.state[name]) for name in plain.state)
+    assert shared == "logits" or same_weights(outcome, plain)  # states are the same to the last bit
 
 
 def test_an_input_that_is_drawn_at_random_in_training_shares_nothing():
@@ -143,5 +110,6 @@ def test_an_input_that_is_drawn_at_random_in_training_shares_nothing():
 @pytest.mark.parametrize("model", ["mlp", "sage", "gt"])
 def test_rows_read_alone_have_the_logits_of_the_whole_graph(model):
     task = task_of(model={"name": model}, encoding={"name": "llpe", "dim": 8, "order": 16})
-    logits, _ = batches_of(task).validation(task.model.eval(), None)
+    (view,) = batches_of(task).val
+    logits = task.model.eval()(view.inputs)[view.rows]
     torch.testing.assert_close(logits, task.model(task.model.inputs(task.data))[SPLIT.val], rtol=1e-4, atol=1e-5)

@@ -21,7 +21,7 @@ from llpe.cli import app
 from llpe.data import load_graph, map_folder
 from llpe.data.convert import convert
 from llpe.lab import Dask, EngineError, SearchConfig, WorkerError, engine, resolve, run, search
-from llpe.lab.pieces import encode_blocks
+from llpe.lab.export import encode_blocks
 from llpe.out_of_core import encode_folder
 
 distributed = pytest.importorskip("distributed", reason="needs dask: pip install llpe[cluster]")
@@ -147,14 +147,11 @@ def tell_for_ever(shared, number, tell):
         stopped.set()
 
 
-def test_pieces_come_with_their_results(threads):
-    assert sorted(threads.run(add, [(1,), (2,)], shared=10)) == [11, 12]
-
-
-def test_items_are_computed_several_at_a_time(threads):
+def test_pieces_come_with_their_results_and_items_are_computed_several_at_a_time(threads):
     def compute(number):
         return sum(threads.run(add, [(number,), (number,)], shared=10))
 
+    assert sorted(threads.run(add, [(1,), (2,)], shared=10)) == [11, 12]
     assert sorted(engine.each(threads, compute, [1, 2, 3], pieces=1)) == [(1, 22), (2, 24), (3, 26)]
     assert list(engine.each(None, compute, [3, 1], pieces=1)) == [(3, 26), (1, 22)]
 
@@ -201,31 +198,32 @@ def test_a_piece_that_nobody_waits_for_stops(threads):
     assert stopped.wait(10)
 
 
+KILLED = distributed.KilledWorker("piece", SimpleNamespace(address="tcp://far:1"), 3)
+
+
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "kind", "said"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device on the worker inproc"),
-        (ValueError("`k` must be small."), "`k` must be small."),
+        (OSError(errno.ENOSPC, "No space left"), OSError, "No space left on the worker inproc"),
+        (ValueError("`k` must be small."), ValueError, "`k` must be small."),
+        (KILLED, WorkerError, "a piece ended 4 workers, the last one at tcp://far:1; usually memory ran"),
     ],
 )
-def test_the_error_of_a_piece_is_raised_here(threads, error, said):
-    with pytest.raises(type(error), match=said):
+def test_the_error_of_a_piece_is_raised_here(threads, error, kind, said):
+    with pytest.raises(kind, match=said):
         list(threads.run(raise_it, [(error,)]))
 
 
-def test_a_piece_that_ends_its_workers_is_given_up(threads):
-    killed = distributed.KilledWorker("piece", SimpleNamespace(address="tcp://far:1"), 3)
-    with pytest.raises(WorkerError, match="a piece ended 4 workers, the last one at tcp://far:1; usually memory ran"):
-        list(threads.run(raise_it, [(killed,)]))
-
-
-def test_workers_that_would_compute_something_else_are_refused(threads, monkeypatch):
-    mine = engine.versions()
-    monkeypatch.setattr(engine, "_here", lambda dask_worker: (mine | {"torch": "1.0"}, 1))
-    with pytest.raises(EngineError, match=r"has torch 1\.0 \(here 2.*\)\. Install there what is"):
-        Dask(threads.address)
-    monkeypatch.setattr(engine, "_here", lambda dask_worker: (mine, 4))
-    with pytest.raises(EngineError, match=r"must have one thread, got 4\. Start it with --nthreads 1"):
+@pytest.mark.parametrize(
+    ("torch", "count", "said"),
+    [
+        ("1.0", 1, r"has torch 1\.0 \(here 2.*\)\. Install there what is"),
+        (engine.VERSIONS["torch"], 4, r"must have one thread, got 4\. Start it with --nthreads 1"),
+    ],
+)
+def test_workers_that_would_compute_something_else_are_refused(threads, monkeypatch, torch, count, said):
+    monkeypatch.setattr(engine, "_here", lambda dask_worker: (engine.VERSIONS | {"torch": torch}, count))
+    with pytest.raises(EngineError, match=said):
         Dask(threads.address)
 
 

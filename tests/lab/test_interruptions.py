@@ -8,21 +8,16 @@ import pytest
 import torch
 from filelock import FileLock
 
-from llpe.data import load_graph, make_splits
-from llpe.lab import RunFolder, WorkerError, assign, resolve, run
+from lab_cases import SBM, config_of, same_weights
+from llpe.data import make_splits
+from llpe.lab import RunFolder, WorkerError, run
 from llpe.lab import train as train_module
-from llpe.lab.predict import predict_graph
+from llpe.lab.export import predict_graph
 from llpe.lab.task import make_task
 from llpe.lab.train import train_split
 from llpe.sealed import DamagedError, DamageWarning
 
-SBM = load_graph("sbm:n=120")
 SPLITS = make_splits(SBM)
-SMALL = {"encoding.dim": 8, "order": 16, "hidden": 8, "epochs": 20, "count": 3}
-
-
-def config_of(**changes):
-    return resolve(assign({"dataset": "sbm:n=120"}, SMALL | changes))
 
 
 @cache
@@ -32,14 +27,10 @@ def train_whole(**changes):
     return task, train_split(task, SPLITS[0], 0)
 
 
-def same_weights(one, two):
-    return all(torch.equal(one.state[name], two.state[name]) for name in one.state | two.state)
-
-
-@pytest.mark.parametrize("dropout", [0.0, 0.5])
-def test_a_resumed_split_ends_with_the_same_bits(tmp_path, dropout):
+@pytest.mark.parametrize("settings", [{"dropout": 0.0}, {"dropout": 0.5}, {"batch": 16}])
+def test_a_resumed_split_ends_with_the_same_bits(tmp_path, settings):
     """Stopped after every third epoch, saved, and resumed."""
-    task, whole = train_whole(dropout=dropout)
+    task, whole = train_whole(**settings)
     stops = []
 
     def stop(progress):
@@ -88,16 +79,15 @@ def test_damaged_results_and_models_are_refused_by_name(tmp_path):
 def test_a_step_that_was_interrupted_leaves_the_checkpoint_before_it(tmp_path, monkeypatch):
     (task, whole), file = train_whole(), tmp_path / "checkpoint.pt"
     monkeypatch.setattr(train_module, "CHECKPOINT_SECONDS", 0.0)
-    original, steps = train_module._Run.step, []
+    original, steps = torch.optim.Adam.step, []
 
-    def interrupted(self, *arguments):
-        value = original(self, *arguments)
-        steps.append(value)
+    def interrupted(self):
+        original(self)
+        steps.append(self)
         if len(steps) == 5:
             raise KeyboardInterrupt
-        return value
 
-    monkeypatch.setattr(train_module._Run, "step", interrupted)
+    monkeypatch.setattr(torch.optim.Adam, "step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train_split(task, SPLITS[0], 0, checkpoint=file)
     assert same_weights(train_split(task, SPLITS[0], 0, checkpoint=file), whole)
@@ -113,18 +103,24 @@ def test_a_folder_in_use_is_refused(tmp_path, monkeypatch):
             pass
 
 
-def test_a_dead_worker_is_reported(monkeypatch):
-    monkeypatch.setattr(train_module, "make_optimiser", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-    with pytest.raises(WorkerError, match=r"a worker process died \(signal 9\).*memory ran out"):
-        run(SBM, config_of(), workers=2)
+def killed(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_an_error_in_a_worker_reaches_the_caller(monkeypatch):
-    def fails(model, settings):
-        raise ValueError("something is wrong")
+def wrong(*_):
+    raise ValueError("something is wrong")
 
-    monkeypatch.setattr(train_module, "make_optimiser", fails)
-    with pytest.raises(ValueError, match="something is wrong"):
+
+@pytest.mark.parametrize(
+    ("fault", "error", "said"),
+    [
+        (killed, WorkerError, r"a worker process died \(signal 9\).*memory ran out"),
+        (wrong, ValueError, "something is wrong"),
+    ],
+)
+def test_a_dead_worker_and_an_error_in_one_reach_the_caller(monkeypatch, fault, error, said):
+    monkeypatch.setattr(train_module, "make_optimiser", fault)
+    with pytest.raises(error, match=said):
         run(SBM, config_of(), workers=2)
 
 

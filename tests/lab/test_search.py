@@ -1,17 +1,19 @@
 """Search: what it tries, what it chooses, and that interruption changes nothing."""
 
 import json
+from collections import Counter
 from contextlib import suppress
 from importlib import import_module
+from itertools import product
 
 import pytest
 
 from llpe.data import load_graph
 from llpe.encodings import ENCODINGS
-from llpe.lab import ConfigError, SearchConfig, search, take_search
-from llpe.lab.search import _Search
-from llpe.lab.spaces import PRESETS, assignments, space_of
-from llpe.lab.trials import Trials
+from llpe.lab import ConfigError, Outcome, SearchConfig, search, take_search
+from llpe.lab.search import _rising, _Search
+from llpe.lab.spaces import PATIENCE, key_of, space_of
+from llpe.lab.trials import Trials, stratified
 from llpe.runs import load_runs
 from llpe.sealed import DamageWarning
 
@@ -24,16 +26,8 @@ RAW = {
     "training": {"epochs": 8, "patience": 8},
     "splits": {"count": 3},
 }
-SPACE = {
-    "lr": [0.1, 0.01],
-    "optimizer": ["adam"],
-    "dropout": [0.0, 0.2],
-    "hidden": [8],
-    "layers": [1],
-    "order": [16],
-    "l1": [0.0],
-    "size": [1.0],
-}
+SPACE = {"lr": [0.1, 0.01], "optimizer": ["adam"], "dropout": [0.0, 0.2], "hidden": [8], "layers": [1]}
+SPACE |= {"order": [16], "l1": [0.0], "size": [1.0]}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +48,7 @@ def look(graph, tmp_path):
 
 
 def choices(found):
-    return [json.dumps(trial.choice, sort_keys=True) for trial in found.trials]
+    return [key_of(trial.choice) for trial in found.trials]
 
 
 def test_grid_tries_every_setting_and_takes_the_best_on_validation(look):
@@ -177,16 +171,12 @@ def test_few_validation_nodes_are_evaluated_on_more_splits(look, monkeypatch):
 
 def test_failed_trials_are_listed_with_their_reason(look):
     found = look(method="grid", space={"lr": [0.01, 1e30], "dropout": [0.0], "optimizer": ["sgd"]})
-    failed = [trial for trial in found.trials if trial.state == "failed"]
-    assert len(failed) == 1
-    assert "the loss was" in failed[0].reason
+    (failed,) = (trial for trial in found.trials if trial.state == "failed")
+    assert "the loss was" in failed.reason
     assert found.config.training.lr == 0.01
     summary = json.loads((found.run.parents[1] / "best.json").read_text())
     assert summary["failed"] == 1
     assert "the loss was" in summary["reasons"][0]["reason"]
-
-
-def test_a_search_where_all_fail_says_why(look):
     with pytest.raises(RuntimeError, match=r"no trial of .* was completed: .*the loss was"):
         look(method="grid", space={"lr": [1e30], "dropout": [0.0], "optimizer": ["sgd"]})
 
@@ -207,26 +197,18 @@ def test_bad_spaces_are_refused_all_at_once(graph, tmp_path):
     space = {"nonsense": [1], "lr": [-1.0], "dropout": []}
     with pytest.raises(ConfigError) as error:
         search(graph, RAW, SearchConfig(space=space), root=tmp_path)
-    text = str(error.value)
-    assert "nonsense" in text
-    assert "lr" in text
-    assert "`search.space.dropout` must have at least one choice" in text
+    assert all(words in str(error.value) for words in ("nonsense", "lr", "`search.space.dropout` must have at least"))
     assert not list(tmp_path.rglob("study.db"))
 
 
-def test_the_section_search_is_taken_apart_and_checked():
-    rest, settings = take_search(RAW | {"search": {"trials": 7}})
-    assert settings.trials == 7
-    assert rest == RAW
-
-
 @pytest.mark.parametrize(("key", "value"), [("tirals", 7), ("trials", True), ("trials", "7"), ("seed", 2.0)])
-def test_a_bad_section_search_is_refused(key, value):
+def test_the_section_search_is_taken_apart_and_checked(key, value):
+    assert take_search(RAW | {"search": {"trials": 7}}) == (RAW, SearchConfig(trials=7))
     with pytest.raises(ConfigError, match=rf"search\.{key}"):
         take_search(RAW | {"search": {key: value}})
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", PATIENCE)
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_every_choice_of_a_preset_is_a_valid_config(preset, encoding, graph, tmp_path):
     space = space_of(preset, encoding)
@@ -241,7 +223,42 @@ def test_the_published_form_has_no_size_to_choose():
     assert "size" not in space_of("paper", "llpe-minmax")
 
 
-def test_joint_choices_are_taken_apart():
-    assert assignments({"probes,dim": [64, 256], "lr": 0.1}) == {"probes": 64, "dim": 256, "lr": 0.1}
-    with pytest.raises(ValueError, match="`preset` must be one of"):
-        space_of("mine", "llpe")
+@pytest.mark.parametrize("count", [8, 12, 48])
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_every_rate_and_optimiser_is_tried_equally_often(encoding, count):
+    space = space_of("paper", encoding)
+    settings = stratified(space, count)
+    assert len({key_of(setting) for setting in settings}) == len(settings) == count
+    pairs = Counter((setting["lr"], setting["optimizer"]) for setting in settings)
+    assert set(pairs) == set(product(space["lr"], space["optimizer"]))
+    assert max(pairs.values()) - min(pairs.values()) <= 1
+    assert len({Counter(setting["optimizer"] for setting in settings)[name] for name in ("adam", "sgd")}) == 1
+
+
+def test_other_choices_come_up_equally_often_and_are_the_same_for_every_encoding():
+    found = [stratified(space_of("paper", name), 24) for name in ("llpe-minmax", "rwse", "san")]
+    for key in ("dropout", "layers"):
+        columns = [[setting.get(key, setting.get(f"model.{key}")) for setting in settings] for settings in found]
+        assert columns[0] == columns[1] == columns[2]
+        assert len(set(Counter(columns[0]).values())) == 1
+
+
+def test_a_small_space_is_tried_whole_and_another_seed_has_another_order():
+    space = {"lr": [0.1, 0.01], "k": [1, 2, 3]}
+    settings = stratified(space, 100)
+    assert sorted(map(key_of, settings)) == sorted(key_of({"lr": lr, "k": k}) for lr in (0.1, 0.01) for k in (1, 2, 3))
+    assert stratified(space, 6, seed=1) != settings
+    assert stratified(space, 100) == settings
+
+
+def test_a_stratified_search_tries_its_settings_in_one_wave_and_resumes(look, monkeypatch):
+    found = look(method="stratified", trials=3)
+    assert [trial.choice for trial in found.trials] == stratified(space_of("paper", "llpe") | SPACE, 3)
+    monkeypatch.setattr(MODULE, "train_splits", None)  # nothing is trained again
+    assert look(method="stratified", trials=3).run == found.run
+
+
+def test_a_trial_that_still_improves_is_given_twice_the_epochs():
+    assert _rising(Outcome(0, "paused", "accuracy", epochs=500, best_epoch=490), 500)
+    assert not _rising(Outcome(0, "paused", "accuracy", epochs=500, best_epoch=320), 500)
+    assert not _rising(Outcome(0, "done", "accuracy", epochs=500, best_epoch=490), 500)

@@ -1,29 +1,24 @@
 """What a split leaves behind for reports agrees with its scores, and is drawn without chance."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
 
+from lab_cases import SBM
 from llpe.chebyshev import basis
-from llpe.data import load_graph, make_splits, sbm
+from llpe.data import make_splits, sbm
 from llpe.encodings import ENCODINGS
 from llpe.graph import Graph, tiny
-from llpe.lab import resolve, run
-from llpe.lab.traces import PICTURED, label_moments, picture, pictured_nodes
+from llpe.lab import assign, resolve, run
+from llpe.lab.traces import label_moments, picture
 from llpe.spectrum import full_spectrum
 
 
 def trained(tmp_path, encoding, **training):
-    config = resolve(
-        {
-            "dataset": "sbm:n=120",
-            "encoding": {"name": encoding, "dim": 8},
-            "model": {"hidden": 8},
-            "training": {"epochs": 12, "patience": 12, "lr": 0.02} | training,
-            "splits": {"count": 1},
-        }
-    )
-    return run(load_graph("sbm:n=120"), config, root=tmp_path, workers=1)
+    small = {"encoding.name": encoding, "dim": 8, "model.hidden": 8, "epochs": 12, "lr": 0.02, "count": 1}
+    return run(SBM, resolve(assign({"dataset": "sbm:n=120"}, small | training)), root=tmp_path, workers=1)
 
 
 def arrays(fit, name):
@@ -41,7 +36,7 @@ def test_traces_of_every_encoding_agree_with_its_scores(tmp_path, encoding):
     assert curves["val"][outcome.best_epoch] == curves["val"].max() == outcome.val
     assert curves["loss"][-1] < curves["loss"][0]
     predictions = arrays(fit, "predictions")
-    split = make_splits(load_graph("sbm:n=120"))[0]
+    split = make_splits(SBM)[0]
     assert predictions["correct"].shape == predictions["homophily"].shape == split.test.shape
     assert predictions["correct"].mean() == pytest.approx(outcome.test)
     assert (fit.run / "split-00" / "picture.npz").exists() == (encoding != "none")
@@ -59,18 +54,19 @@ def test_a_picture_holds_the_learned_encoding_up_to_a_rotation(tmp_path):
     assert (drawn["classes"] == fit.data.y.numpy()).all()
 
 
-def test_a_split_that_fails_leaves_its_curves(tmp_path):
-    with pytest.raises(RuntimeError, match="every split failed"):
+def test_a_split_that_fails_says_why_and_leaves_its_curves(tmp_path):
+    with pytest.raises(RuntimeError, match=r"every split failed; split 0: the loss was .*smaller lr"):
         trained(tmp_path, "llpe", lr=1e30)
     (folder,) = tmp_path.rglob("split-00")
     assert sorted(path.name for path in folder.iterdir()) == ["curves.npz", "report.json", "split.npz"]
+    assert json.loads((folder / "report.json").read_text())["status"] == "failed"
 
 
-def test_pictures_show_the_same_nodes_of_graphs_of_one_size():
-    few, many = pictured_nodes(50), pictured_nodes(10 * PICTURED)
-    assert few.tolist() == list(range(50))
-    assert len(many) == PICTURED == many.unique().numel()
-    assert torch.equal(many, pictured_nodes(10 * PICTURED))
+def test_pictures_show_the_same_nodes_of_graphs_of_one_size(tmp_path, monkeypatch):
+    monkeypatch.setattr("llpe.lab.traces.PICTURED", 50)
+    one, two = (arrays(trained(tmp_path, name), "picture") for name in ("llpe", "rwse"))
+    assert one["points"].shape == (50, 2)
+    assert one["classes"].tolist() == two["classes"].tolist()
 
 
 def test_a_picture_of_one_constant_column_is_a_point():

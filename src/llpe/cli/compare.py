@@ -46,7 +46,7 @@ def compare(
     """
     opt.check_page(out, replace=force)
     from llpe.cli.train import note_scaling, train_with_progress
-    from llpe.lab.quick import quick_configs
+    from llpe.lab.spaces import quick_configs
     from llpe.report.page import write_page
     from llpe.report.statistics import find_best, reach
     from llpe.report.tables import label_runs, make_tables
@@ -98,7 +98,7 @@ def demo(
       llpe demo --full --runs my-demo
     """
     from llpe.cli.train import train_with_progress
-    from llpe.lab.quick import demo_configs
+    from llpe.lab.spaces import demo_configs
     from llpe.report.figures import save_figure
     from llpe.report.plots import Interval, interval_plot
     from llpe.report.tables import make_tables

@@ -76,8 +76,7 @@ def encode(
     """Writes the features of a graph in a folder into another one, with a bar."""
     from llpe.encodings import ENCODINGS
     from llpe.folder import GraphFolder
-    from llpe.lab.export import untrained
-    from llpe.lab.pieces import encode_blocks
+    from llpe.lab.export import encode_blocks, untrained
     from llpe.out_of_core import encode_folder
 
     size = opt.parse_size(memory)

@@ -149,7 +149,7 @@ def predict(
       llpe predict runs/mine/llpe+sage/89abcdef new-graph.npz -o classes.npz --split 3
     """
     opt.check_file("output", out, (".csv", ".npz"), replace=force)
-    from llpe.lab.predict import predict_graph, write_predictions
+    from llpe.lab.export import predict_graph, write_predictions
 
     dataset = opt.open_graph(graph, data_root)
     found = predict_graph(run, dataset, split=split, device=device or "cpu")
@@ -215,7 +215,7 @@ def _search_with_progress(graph: NodeDataset, raw: dict[str, Any], settings: Sea
 
 def _show_dry_run(graph: NodeDataset, config: Config, encoding: Encoding, *, json: bool) -> None:
     """The config as TOML, so that it can be kept as a file; what it means here as comments."""
-    from llpe.lab.sections import dump_toml
+    from llpe.lab.config import dump_toml
     from llpe.lab.task import dry_run
 
     found = dry_run(graph, encoding)

@@ -12,12 +12,12 @@ from llpe.extra import require
 
 require("lab", "`llpe.experiments`")
 
+from llpe.lab.batches import predict
 from llpe.lab.config import Config, ConfigError, assign, load_config, resolve
 from llpe.lab.engine import Dask, EngineError
 from llpe.lab.fit import Fit, fit, run
-from llpe.lab.predict import predict
 from llpe.lab.search import Found, search, take_search
-from llpe.lab.sections import SearchConfig
+from llpe.lab.spaces import SearchConfig
 from llpe.lab.traces import load_encoding
 from llpe.lab.train import Outcome, Progress
 from llpe.lab.workers import WorkerError

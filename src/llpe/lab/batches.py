@@ -9,9 +9,8 @@ one by one, so that the graph and its encoding may be larger than the device's m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import torch
@@ -27,8 +26,6 @@ MANY_ROWS = 100_000  # training rows above which mini-batches are the default
 BATCH = 8192
 SAMPLE = 65536  # rows by which an encoding in a folder is scaled
 
-Scored = tuple[Tensor, Tensor]  # logits of some rows, and their classes
-
 
 @dataclass(frozen=True)
 class View:
@@ -40,108 +37,77 @@ class View:
 
 
 @dataclass(frozen=True)
-class FullBatch:
-    """One step on all training rows, and an evaluation on all validation rows.
+class MiniBatches:
+    """Views of ``size`` of the given rows at a time, gathered when their turn comes; for models that see single rows.
 
-    ``share`` is the part of the forward pass that gives the same in training and in evaluation (no dropout, no random
-    sign flips), and so is computed once for both: weights do not change between an evaluation and the next step.
-    ``graph`` has what a penalty reads.
+    ``shuffled`` takes them in a random order, another one in each pass.
     """
 
-    graph: Data
-    train: View
-    val: View
-    share: Literal["logits", "states"] | None = None
+    model: Classifier
+    data: Data
+    rows: Tensor
+    size: int
+    device: torch.device = CPU
+    shuffled: bool = False
 
-    def shared(self, model: Classifier) -> Tensor | None:
-        if self.share == "logits":
-            return model(self.train.inputs)
-        return model.states(self.train.inputs) if self.share == "states" else None
-
-    def training(self, model: Classifier, shared: Tensor | None) -> Iterator[Scored]:
-        yield self._scored(self.train, model, shared)
-
-    def validation(self, model: Classifier, shared: Tensor | None) -> Scored:
-        return self._scored(self.val, model, shared)
-
-    def _scored(self, view: View, model: Classifier, shared: Tensor | None) -> Scored:
-        if shared is None:
-            logits = model(view.inputs)
-        else:
-            logits = shared if self.share == "logits" else model.logits(shared, view.inputs)
-        return logits[view.rows], view.target
+    def __iter__(self) -> Iterator[View]:
+        order = self.rows
+        if self.shuffled:
+            order = order[torch.randperm(len(order))]  # a checkpoint holds torch's generator
+        for rows in order.split(self.size):
+            inputs = self.model.inputs(rows_of(self.data, rows)).to(self.device)
+            yield View(inputs, slice(None), self.data.y[rows].to(self.device))
 
 
 @dataclass(frozen=True)
-class MiniBatches:
-    """Steps on ``size`` rows at a time, gathered when their turn comes; for models that see single rows."""
+class Batches:
+    """What the steps of an epoch read, and what an evaluation on the validation rows reads.
 
-    data: Data
-    split: Split
-    size: int
-    device: torch.device = CPU
+    ``share`` is the part of the forward pass that gives the same in training and in evaluation (no dropout, no random
+    sign flips), and so is computed once for both: weights do not change between an evaluation and the next step. It
+    is computed from ``together``. ``graph`` has what a penalty reads.
+    """
 
-    @cached_property
-    def graph(self) -> Data:
-        """What a penalty reads."""
-        return whole_parts(self.data, self.device)
-
-    def shared(self, model: Classifier) -> None:
-        return None
-
-    def training(self, model: Classifier, shared: Tensor | None) -> Iterator[Scored]:
-        order = self.split.train[torch.randperm(len(self.split.train))]  # a checkpoint holds torch's generator
-        for rows in order.split(self.size):
-            yield model(self._inputs(model, rows)), self.data.y[rows].to(self.device)
-
-    def validation(self, model: Classifier, shared: Tensor | None) -> Scored:
-        logits = [model(self._inputs(model, rows)) for rows in self.split.val.split(self.size)]
-        return torch.cat(logits), self.data.y[self.split.val].to(self.device)
-
-    def _inputs(self, model: Classifier, rows: Tensor) -> Inputs:
-        return model.inputs(rows_of(self.data, rows)).to(self.device)
+    graph: Data
+    train: Iterable[View]
+    val: Iterable[View]
+    share: Literal["logits", "states"] | None = None
+    together: Inputs | None = None
 
 
 def make_batches(
     model: Classifier, data: Data, inputs: Inputs | None, split: Split, size: int | None, device: torch.device = CPU
-) -> FullBatch | MiniBatches:
+) -> Batches:
     """The batches of a split: ``size`` rows each, or as many as suit the model.
 
     Args:
         inputs: what the model needs of ``data``; None for a model that sees single rows.
         device: where the model is, and the batches will be.
     """
-    if inputs is not None and size is not None:
+    parts = split.train, split.val
+    graph = data if device.type == "cpu" else whole_parts(data, device)
+    if inputs is None:
+        if size is None and len(split.train) <= MANY_ROWS:
+            train, val = (list(MiniBatches(model, data, rows, len(rows), device)) for rows in parts)
+            return Batches(graph, train, val)
+        size = size or BATCH
+        steps = MiniBatches(model, data, split.train, size, device, shuffled=True)
+        return Batches(graph, steps, MiniBatches(model, data, split.val, size, device))
+    if size is not None:
         raise ValueError(
             f"`batch` must be left out with a model whose nodes see each other, got {size} with {model.name}. "
             'Take model="mlp", or train on the whole graph.'
         )
-    if inputs is None and len(split.train) > MANY_ROWS:
-        size = size or BATCH
-    if size is None:
-        return full_batch(model, data, inputs, split, device)
-    return MiniBatches(data, split, size, device)
-
-
-def full_batch(
-    model: Classifier, data: Data, inputs: Inputs | None, split: Split, device: torch.device = CPU
-) -> FullBatch:
-    """Reads no more rows than a split needs, and shares what is the same in training and in evaluation."""
-    parts = split.train, split.val
     targets = [data.y[rows].to(device) for rows in parts]
-    graph = whole_parts(data, device)
-    if inputs is None:
-        views = (model.inputs(rows_of(data, rows)).to(device) for rows in parts)
-        train, val = (View(each, slice(None), target) for each, target in zip(views, targets, strict=True))
-        return FullBatch(graph, train, val)
     together = inputs.to(device).take(torch.cat(parts).to(device))
     if same_in_training(model, lambda: model(together)):
         places = slice(len(split.train)), slice(len(split.train), None)
-        train, val = (View(together, place, target) for place, target in zip(places, targets, strict=True))
-        return FullBatch(graph, train, val, "logits")
+        train, val = ([View(together, place, target)] for place, target in zip(places, targets, strict=True))
+        return Batches(graph, train, val, "logits", together)
     apart = (together.take(rows.to(device)) for rows in parts)
-    train, val = (View(each, slice(None), target) for each, target in zip(apart, targets, strict=True))
-    return FullBatch(graph, train, val, "states" if same_in_training(model, lambda: model.states(together)) else None)
+    train, val = ([View(each, slice(None), target)] for each, target in zip(apart, targets, strict=True))
+    share = same_in_training(model, lambda: model.states(together))
+    return Batches(graph, train, val, "states" if share else None, together)
 
 
 @torch.no_grad()
@@ -177,9 +143,7 @@ def typical_rows(data: Data) -> Data:
 
 
 def whole_parts(data: Data, device: torch.device) -> Data:
-    """What belongs to the whole graph, on a device; on the CPU ``data`` itself."""
-    if device.type == "cpu":
-        return data
+    """What belongs to the whole graph, on a device."""
     out = Data(num_nodes=data.num_nodes)
     for name, value in data.to_dict().items():
         if isinstance(value, Tensor) and not data.is_node_attr(name) and not name.startswith("edge_"):
@@ -194,3 +158,12 @@ def all_logits(model: Classifier, data: Data, inputs: Inputs | None = None) -> T
         return model((inputs or model.inputs(data)).to(device))
     batches = torch.arange(count).split(BATCH)
     return torch.cat([model(model.inputs(rows_of(data, rows)).to(device)) for rows in batches])
+
+
+@torch.no_grad()
+def predict(model: Classifier, data: Data) -> Tensor:
+    """Class probabilities of every row, in eval mode, shape (rows, num_classes)."""
+    training = model.training
+    probabilities = all_logits(model.eval(), data).softmax(dim=1)
+    model.train(training)
+    return probabilities

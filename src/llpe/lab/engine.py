@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from llpe.extra import require
 from llpe.lab import workers as local
-from llpe.lab.traces import versions
+from llpe.lab.traces import VERSIONS
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -60,7 +60,7 @@ class Dask:
         from distributed import Client, LocalCluster
         from distributed.utils import silence_logging_cmgr
 
-        count = local.plan(10**6, workers).workers if scheduler is None else 0
+        count = local.plan(10**6, workers)[0] if scheduler is None else 0
         self.topic, self.stopped, self.lock = f"llpe-{uuid4().hex}", False, Lock()
         self.heard: dict[str, SimpleQueue[Any]] = {}
         self.looked = self.seen = time.monotonic()
@@ -120,7 +120,7 @@ class Dask:
                 raise EngineError(
                     f"the worker {address} cannot run llpe: {found}. Install there what is installed here."
                 )
-            _check_same(address, versions(), *found)
+            _check_same(address, VERSIONS, *found)
 
     def _hear(self, event: tuple[float, tuple[str, bytes]]) -> None:
         key, progress = event[1]
@@ -151,7 +151,7 @@ class Dask:
         for item in items:
             keys.append(f"{piece.__name__.strip('_')}-{uuid4().hex}")
             self.heard[keys[-1]] = queue
-            waiting.add(self.pool.submit(_work, piece, versions(), self.topic, held, item, key=keys[-1]))
+            waiting.add(self.pool.submit(_work, piece, VERSIONS, self.topic, held, item, key=keys[-1]))
         try:
             while waiting:
                 done, waiting = wait(waiting, local.REPORT_SECONDS, FIRST_COMPLETED)
@@ -235,7 +235,7 @@ def _same(thing: Any) -> Any:
 
 
 def _here(dask_worker: Any) -> tuple[dict[str, str], int]:
-    return versions(), dask_worker.state.nthreads
+    return VERSIONS, dask_worker.state.nthreads
 
 
 def _check_same(address: str, driver: dict[str, str], worker: dict[str, str], threads: int) -> None:

@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,13 @@ from torch_geometric.data import Data
 from llpe.data import NodeDataset, Split, make_splits
 from llpe.device import find_device
 from llpe.encodings import Encoding
+from llpe.lab.batches import predict
 from llpe.lab.config import Config, ConfigError, assign, build
 from llpe.lab.engine import Dask
-from llpe.lab.pieces import train_away, train_here
-from llpe.lab.predict import predict
 from llpe.lab.task import Task, make_task
 from llpe.lab.traces import read_weights, write_config, write_spectrum
 from llpe.lab.train import SCORES, Outcome
-from llpe.lab.workers import Tell, plan, run_splits
+from llpe.lab.workers import Tell, plan, train_away, train_here
 from llpe.models import Classifier
 from llpe.runs import RunFolder
 
@@ -235,10 +233,7 @@ def train_splits(
     finished = {outcome.split for outcome in outcomes}
     pending = [index for index in wanted if index not in finished]
     if engine is None:
-        train = partial(train_here, task, splits, folder, pause)
-        work = task.dataset.num_nodes * (task.config.model.hidden + task.model.encoding.dim)
-        todo = plan(len(splits), workers, work=work, device=find_device(task.config.training.device))
-        found = run_splits(train, pending, todo, on_progress)
+        found = train_here(task, splits, folder, pause, pending, workers, on_progress)
     else:
         found = train_away(engine, task, splits, folder, pause, pending, on_progress)
     for outcome in found:

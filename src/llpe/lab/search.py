@@ -34,18 +34,15 @@ from pydantic import ValidationError
 from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, make_splits
-from llpe.encodings import Encoding
-from llpe.lab.config import Config, ConfigError, assign, build, resolve
+from llpe.lab.config import Config, ConfigError, assign, resolve
 from llpe.lab.engine import Dask, each
 from llpe.lab.fit import train_splits
-from llpe.lab.sections import SearchConfig
-from llpe.lab.spaces import PATIENCE, as_in_the_paper, assignments, encode, replaced, space_of
-from llpe.lab.stratified import stratified
+from llpe.lab.spaces import PATIENCE, SearchConfig, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.task import Task, make_task
 from llpe.lab.train import Outcome
-from llpe.lab.trials import Choice, Trial, Trials, copy_study
+from llpe.lab.trials import Choice, Trial, Trials, copy_study, stratified
 from llpe.lab.workers import Tell
-from llpe.runs import RunFolder
+from llpe.runs import RunFolder, flat
 from llpe.sealed import write_json, write_text
 from llpe.storage import sweep
 
@@ -143,7 +140,7 @@ class _Search:
                 problems.append(f"`search.space.{key}` must have at least one choice, got none.")
             for choice in choices:
                 try:
-                    self.build({key: encode(choice)})
+                    self.config({key: encode(choice)})
                 except ConfigError as error:
                     problems += [f"`search.space.{key}`, choice {choice!r}: {line}" for line in error.problems]
         if problems:
@@ -157,20 +154,18 @@ class _Search:
 
     def default(self) -> dict[str, Any]:
         """The choice nearest to the config itself: its own value where that is a choice, else the first."""
-        mine: dict[str, Any] = {}
-        for section in (self.base.encoding, self.base.model, self.base.training):
-            mine |= {f"{section.__class__.__name__[:-6].lower()}.{k}": v for k, v in section.model_dump().items()}
-            mine |= section.model_dump()
+        mine = flat(self.base.model_dump(include={"encoding", "model", "training"}))
+        mine |= {key.partition(".")[2]: value for key, value in mine.items()}
         out = {}
         for key, choices in self.space.items():
             own = [mine.get(name) for name in key.split(",")] if "," in key else mine.get(key)
             out[key] = encode(own if own in choices else choices[0])
         return out
 
-    def build(self, choice: dict[str, Any]) -> tuple[Config, Encoding]:
-        """The config of a trial, and its encoding."""
-        config, encoding = build(assign(self.raw, assignments(choice)))
-        return config.model_copy(update={"data": self.dataset.fingerprint}), encoding
+    def config(self, choice: Choice) -> Config:
+        """The config of a trial."""
+        config = resolve(assign(self.raw, assignments(choice)))
+        return config.model_copy(update={"data": self.dataset.fingerprint})
 
     @contextmanager
     def locked(self) -> Iterator[Trials]:
@@ -232,9 +227,9 @@ class _Search:
     def _train(self, choice: dict[str, Any], splits: int, pause: int | None) -> list[Outcome]:
         """The first splits of a trial, to their end or, with ``pause``, for that many epochs; twice as many for those
         that still improve. What is done is not done again."""
-        config, encoding = self.build(choice)
+        config = self.config(choice)
         folder = RunFolder(self.path / "trials" / config.hash, config.model_dump())
-        train = partial(train_splits, self.task(config, encoding), self.splits, folder=folder, **self.how)
+        train = partial(train_splits, self.task(config), self.splits, folder=folder, **self.how)
         with folder.locked():
             outcomes = train(only=range(splits), pause=pause)
             while pause is not None and any(_rising(outcome, pause) for outcome in outcomes):
@@ -244,11 +239,11 @@ class _Search:
                 outcomes = [each for each in outcomes if each.split not in rising] + more
         return sorted(outcomes, key=lambda outcome: outcome.split)
 
-    def task(self, config: Config, encoding: Encoding) -> Task:
+    def task(self, config: Config) -> Task:
         """The graph and model of a config; the last prepared graph is kept, as many trials share it."""
         key = config.encoding.model_dump_json()
         with self.preparing:
-            task = make_task(self.dataset, config, encoding=encoding, data=self.prepared.get(key))
+            task = make_task(self.dataset, config, data=self.prepared.get(key))
             self.prepared = {key: task.data}
         return task
 
@@ -259,7 +254,7 @@ class _Search:
             reasons = "; ".join(f"{trial.choice}: {trial.reason}" for trial in finished if trial.reason) or "none tried"
             raise RuntimeError(f"no trial of {self.path} was completed: {reasons}.")
         best = max(complete, key=lambda trial: trial.val or 0.0)  # the first of equals
-        config, _ = self.build(best.choice)
+        config = self.config(best.choice)
         run = self.path / "trials" / config.hash
         for weights in self.path.glob("trials/*/split-*/*"):
             if weights.name in ("model.safetensors", "checkpoint.pt") and weights.parent.parent != run:

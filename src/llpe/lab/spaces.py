@@ -1,4 +1,4 @@
-"""What a search may choose from: the paper's grid, that of the authors' published code, and an extended one.
+"""Settings to choose from: the spaces of a search, and the experiments of ``llpe compare`` and ``llpe demo``.
 
 A space maps keys of the config to lists of choices. Several keys that go together are written with a comma, and
 their choices are lists: ``"l1,l2": [[0.01, 0.01], [0, 0]]``. An encoding's class says what to choose for it.
@@ -12,10 +12,16 @@ their choices are lists: ``"l1,l2": [[0.01, 0.01], [0, 0]]``. An encoding's clas
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from itertools import product
+from typing import Any, Literal
+
+from pydantic import Field
 
 from llpe.encodings import ENCODINGS
+from llpe.lab.config import Config, Section, assign, resolve
 
 Space = dict[str, list[Any]]
 
@@ -33,11 +39,34 @@ TRAINING: dict[str, Space] = {
 TRAINING["extended"] = TRAINING["paper"] | {"weight_decay": [0.0, 5e-4, 5e-3], "input_dropout": [0.0, 0.5]}
 TRAINING["own"] = {}
 PATIENCE = {"paper": 200, "authors": 50, "extended": 200, "own": 200}
-PRESETS = tuple(PATIENCE)
 PROTOCOL: dict[str, dict[str, Any]] = {  # what the paper does not search, where our defaults are others
     "model": {"hidden": 128, "layers": 2, "dropout": 0.0, "input_dropout": 0.0},
     "training": {"features": "raw", "weight_decay": 0.0, "epochs": 2000},
 }
+QUICK = tomllib.loads(files("llpe.lab").joinpath("quick.toml").read_text("utf-8"))
+
+
+class SearchConfig(Section):
+    """The section ``[search]`` of a config.
+
+    Attributes:
+        method: ``tpe`` (the tree-structured Parzen estimator), ``grid``, or ``stratified``: every choice equally
+            often, and each pair of learning rate and optimiser, see :func:`~llpe.lab.trials.stratified`.
+        trials: how many different settings to try; a grid without it is tried whole.
+        pruner: at each step ``halving`` keeps the best third of a wave, ``median`` the better half, ``none`` all.
+        preset: the space, ``paper``, ``authors``, ``extended`` or ``own``, see :mod:`llpe.lab.spaces`.
+        space: choices that replace those of the preset, or add to them.
+        storage: URL of an Optuna storage that is given a copy of the finished trials, to look at them with its tools.
+        seed: of the draws.
+    """
+
+    method: Literal["tpe", "grid", "stratified"] = "tpe"
+    trials: int | None = Field(None, ge=1)
+    pruner: Literal["halving", "median", "none"] = "halving"
+    preset: Literal["paper", "authors", "extended", "own"] = "paper"
+    space: dict[str, list[Any]] = Field(default_factory=dict)
+    storage: str | None = None
+    seed: int = Field(0, ge=0)
 
 
 def as_in_the_paper(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,8 +90,6 @@ def space_of(preset: str, encoding: str) -> Space:
         >>> space_of("paper", "rwse")["steps"], space_of("authors", "llpe")["order"]
         ([8, 16, 32, 64], [64, 128])
     """
-    if preset not in PRESETS:
-        raise ValueError(f"`preset` must be one of {', '.join(PRESETS)}, got {preset!r}.")
     named = ENCODINGS[encoding]
     training = {
         f"model.{key}" if key in ("hidden", "layers") and key in named.options else key: choices
@@ -110,3 +137,43 @@ def assignments(choice: Mapping[str, Any]) -> dict[str, Any]:
         else:
             out[key] = value
     return out
+
+
+def quick_configs(
+    dataset: str, num_nodes: int, settings: Mapping[str, Any] | None = None, *, model: str, splits: int, kind: str
+) -> tuple[list[Config], list[str]]:
+    """The experiments of a comparison, with ``settings`` for all; and, in words, what the graph is too large for.
+
+    Example:
+        >>> configs, left_out = quick_configs("sbm:n=100", 10_000, model="mlp", splits=8, kind="random")
+        >>> len(configs), left_out
+        (5, ['llpe is left out: it is slow beyond 5000 nodes, and this graph has 10000.'])
+    """
+    plan = QUICK["compare"]
+    slow = {name: limit for name, limit in plan["limits"].items() if num_nodes > limit}
+    shared = {"dataset": dataset, "model": {"name": model}, "splits": {"kind": kind, "count": splits}}
+    raws = [
+        shared | {"encoding": encoding, "training": plan["training"]}
+        for encoding in plan["encodings"]
+        if encoding["name"] not in slow
+    ]
+    left_out = [
+        f"{name} is left out: it is slow beyond {limit} nodes, and this graph has {num_nodes}."
+        for name, limit in slow.items()
+    ]
+    return [resolve(assign(raw, dict(settings or {}))) for raw in raws], left_out
+
+
+def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10, device: str = "cpu") -> list[Config]:
+    """Two blocks of nodes, without edges inside a block or without edges between them: graphs × models × encodings.
+
+    Example:
+        >>> len(demo_configs())
+        10
+    """
+    plan = QUICK["demo"]
+    shared = {"training": plan["training"] | {"device": device}, "splits": {"count": splits}}
+    return [
+        resolve(shared | {"dataset": graph, "encoding": each, "model": {"name": model, "hidden": plan["hidden"]}})
+        for graph, model, each in product(plan["graphs"], models, plan["encodings"])
+    ]

@@ -15,7 +15,7 @@ from llpe.device import CPU, find_device
 from llpe.encodings import Encoding
 from llpe.features import Features
 from llpe.lab.batches import typical_rows
-from llpe.lab.sections import Config
+from llpe.lab.config import Config
 from llpe.models import Classifier, Inputs
 
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -28,15 +28,15 @@ import llpe
 from llpe.chebyshev import density, recurrence
 from llpe.data import MappedDataset, NodeDataset, Split
 from llpe.device import CPU, device_name
-from llpe.encodings import Encoding
+from llpe.encodings import Encoding, FilteredEncoding
 from llpe.graph import Graph
 from llpe.homophily import local_homophily
-from llpe.lab.config import ConfigError, resolve
-from llpe.lab.sections import Config, differences, dump_toml
+from llpe.lab.batches import rows_of
+from llpe.lab.config import Config, ConfigError, dump_toml, resolve
 from llpe.laplacian import normalised_adjacency
 from llpe.models import Classifier
 from llpe.probes import probe_features
-from llpe.runs import RunFolder, read_toml
+from llpe.runs import RunFolder, flat, read_toml
 from llpe.sealed import BLANK, intact, read, write, write_arrays, write_json, write_text
 from llpe.spmm import multiply, torch_csr
 
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 GRID = 201  # points of λ at which filters are stored
 PICTURED = 2000  # nodes of a picture at most
 CLASSES = 16  # whose energy is found one by one
+VERSIONS = {"llpe": llpe.__version__, "python": platform.python_version()}  # of what numbers depend on
+VERSIONS |= {name: version(name) for name in ("torch", "torch_geometric", "numpy", "scipy")}
 
 Traces = dict[str, dict[str, np.ndarray]]
 
@@ -79,21 +81,26 @@ def label_moments(graph: Graph, y: Tensor, count: int) -> np.ndarray:
     return np.array(moments) / max(float(labels.square().sum()), 1e-300)
 
 
-def trace_predictions(data: Data, test: Tensor, logits: Tensor) -> dict[str, np.ndarray]:
-    """For each test node the share of its neighbours with its class (NaN without any), and whether it is right."""
-    if data.edge_index is None:  # mapped, and its edges are not read
-        homophily = torch.full((len(test),), torch.nan)
-    else:
+def trace(model: Classifier, data: Data, test: Tensor, logits: Tensor) -> Traces:
+    """The arrays of a trained model, on the CPU: ``predictions``, and ``filters`` and ``picture`` if it has them.
+
+    Graphs of one size are pictured by the same nodes, so that pictures can be compared.
+    """
+    homophily = torch.full((len(test),), torch.nan)
+    if data.edge_index is not None:  # else mapped, and its edges are not read
         homophily = local_homophily(data.edge_index, data.y)[test]
     correct = logits[test].argmax(dim=1) == data.y[test]
-    return {"homophily": homophily.numpy().astype(np.float32), "correct": correct.numpy()}
-
-
-def pictured_nodes(num_nodes: int) -> Tensor:
-    """Up to ``PICTURED`` nodes, the same for all graphs of that size, so that pictures can be compared."""
-    if num_nodes <= PICTURED:
-        return torch.arange(num_nodes)
-    return torch.from_numpy(np.sort(np.random.default_rng(0).choice(num_nodes, PICTURED, replace=False)))
+    found = {"predictions": {"homophily": homophily.numpy().astype(np.float32), "correct": correct.numpy()}}
+    if isinstance(model.encoding, FilteredEncoding):
+        lambdas = torch.linspace(0, 2, GRID)
+        found["filters"] = {"lambdas": lambdas.numpy(), "response": model.encoding.response(lambdas).numpy()}
+    if model.encoding.dim:
+        nodes = np.arange(len(data.y))
+        if len(nodes) > PICTURED:
+            nodes = np.sort(np.random.default_rng(0).choice(len(nodes), PICTURED, replace=False))
+        rows = rows_of(data, torch.from_numpy(nodes))
+        found["picture"] = picture(model.encoding(rows), rows.y)
+    return found
 
 
 def picture(encoding: Tensor, y: Tensor) -> dict[str, np.ndarray]:
@@ -130,10 +137,11 @@ def write_config(folder: RunFolder) -> None:
     if not file.exists():
         write_text(file, dump_toml(config))
         return
-    found = resolve(read_toml(file), find_dataset=False)
-    if found.model_dump() != config.model_dump():  # the device may be another one
-        keys = differences(found, config)
-        raise ConfigError([f"{folder.path} holds another config; folder / asked for:", *keys])
+    found, asked = flat(resolve(read_toml(file), find_dataset=False).model_dump()), flat(config.model_dump())
+    if found != asked:  # the device, which may be another one, is in neither
+        keys = [key for key in sorted(found.keys() | asked.keys()) if found.get(key) != asked.get(key)]
+        differences = [f"{key}: {found.get(key)!r} / {asked.get(key)!r}" for key in keys]
+        raise ConfigError([f"{folder.path} holds another config; folder / asked for:", *differences])
 
 
 def write_spectrum(folder: RunFolder, dataset: NodeDataset) -> None:
@@ -173,7 +181,8 @@ def finish_split(
         "graph": dataset.graph_fingerprint,
         "split_fingerprint": split.fingerprint,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        **provenance(),
+        "versions": VERSIONS,
+        "commit": commit(),
     }
     write_json(path / "report.json", report)
     folder.checkpoint(outcome.split).unlink(missing_ok=True)
@@ -203,16 +212,8 @@ def load_encoding(run: str | Path, split: int | None = None) -> Encoding:
 
 
 @cache
-def versions() -> dict[str, str]:
-    """Versions of llpe, Python and the packages that numbers depend on."""
-    own = {"llpe": llpe.__version__, "python": platform.python_version()}
-    return own | {name: version(name) for name in ("torch", "torch_geometric", "numpy", "scipy")}
-
-
-@cache
-def provenance() -> dict[str, Any]:
-    """Versions, and the commit of the llpe checkout if it is one."""
+def commit() -> str | None:
+    """The commit of the llpe checkout, if it is one."""
     git = ["git", "rev-parse", "HEAD"]
     done = subprocess.run(git, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    commit = done.stdout.strip() if done.returncode == 0 else ""
-    return {"versions": versions(), "commit": commit or None}
+    return done.stdout.strip() or None if done.returncode == 0 else None

@@ -24,11 +24,10 @@ from torch import Tensor, nn
 
 from llpe.data import Split
 from llpe.device import CPU, autocast, find_device, random_state, set_random_state
-from llpe.encodings import FilteredEncoding
-from llpe.lab.batches import Scored, all_logits, make_batches, rows_of, typical_rows
-from llpe.lab.sections import TrainingConfig
+from llpe.lab.batches import View, all_logits, make_batches, typical_rows
+from llpe.lab.config import TrainingConfig
 from llpe.lab.task import Task
-from llpe.lab.traces import GRID, Traces, picture, pictured_nodes, trace_predictions
+from llpe.lab.traces import Traces, trace
 from llpe.sealed import DamagedError, DamageWarning, read, write_zip
 from llpe.storage import peak_memory
 
@@ -122,23 +121,19 @@ def train_split(
                 break
             if run.epoch >= settings.epochs or run.epoch - run.best_epoch >= settings.patience:
                 break
-            run.train()
+            if (failure := run.train()) is not None:
+                outcome.status, outcome.reason = "failed", failure
+                break
     except KeyboardInterrupt:
         if checkpoint is not None and run.resumable:
             run.save(checkpoint)
         raise
-    except _NotFiniteError as error:
-        outcome.status, outcome.reason = "failed", str(error)
     if outcome.status == "done":
         _finish(outcome, task, split, run)
     outcome.best_epoch, outcome.epochs = run.best_epoch, run.epoch
     outcome.traces["curves"] = {"val": np.array(run.val), "loss": np.array(run.loss)}
     outcome.seconds, outcome.peak_memory = time.perf_counter() - run.start, peak_memory()
     return outcome
-
-
-class _NotFiniteError(ArithmeticError):
-    """The loss is NaN or infinite."""
 
 
 class _Run:
@@ -156,6 +151,7 @@ class _Run:
         self.optimiser = make_optimiser(self.model, self.settings)
         self.parameters = list(self.model.parameters())
         self.batches = make_batches(self.model, task.data, task.inputs, split, self.settings.batch, self.device)
+        self.shared: Tensor | None = None  # see Batches
         self.epoch = self.best_epoch = 0
         self.best = (-math.inf, -math.inf)  # validation score, and minus the loss there
         self.best_state: dict[str, Tensor] = {}
@@ -163,14 +159,28 @@ class _Run:
         self.loss: list[float] = []
         self.resumable = False  # an interrupted step cannot be resumed, bit for bit
 
+    def logits(self, view: View) -> Tensor:
+        """The logits of some rows, from what training and evaluation share if they share anything."""
+        with autocast(self.device, self.settings.autocast):
+            if self.shared is None:
+                found = self.model(view.inputs)
+            elif self.batches.share == "logits":
+                found = self.shared
+            else:
+                found = self.model.logits(self.shared, view.inputs)
+        return found[view.rows].float() if self.settings.autocast else found[view.rows]
+
     def evaluate(self) -> None:
         """Notes the score on the validation nodes, and keeps the weights if they are the best so far."""
         self.model.train()
-        with autocast(self.device, self.settings.autocast):
-            self.shared = self.batches.shared(self.model)
-            with torch.no_grad():
-                logits, target = self.batches.validation(self.model.eval(), self.shared)
-        logits = logits.float() if self.settings.autocast else logits
+        if self.batches.share is not None:
+            forward = self.model if self.batches.share == "logits" else self.model.states
+            with autocast(self.device, self.settings.autocast):
+                self.shared = forward(self.batches.together)
+        self.model.eval()
+        with torch.no_grad():
+            found = [(self.logits(view), view.target) for view in self.batches.val]
+        logits, target = (torch.cat(each) for each in zip(*found, strict=True))
         val = score(self.metric, logits, target)
         self.val.append(val)
         loss = nn.functional.cross_entropy(logits, target).item() if val >= self.best[0] else math.inf
@@ -180,33 +190,26 @@ class _Run:
                 self.best_state.setdefault(name, torch.empty_like(tensor)).copy_(tensor)
         self.resumable = True
 
-    def train(self) -> None:
-        """One epoch. The losses are fetched from the device once, after it."""
+    def train(self) -> str | None:
+        """One epoch; why it failed, if it did. The losses are fetched from the device once, after it."""
         self.resumable = False
         self.model.train()
-        scored = self.batches.training(self.model, self.shared)
-
-        def forward() -> Scored | None:
-            with autocast(self.device, self.settings.autocast):
-                return next(scored, None)
-
-        losses = [self.step(logits, target) for logits, target in iter(forward, None)]
+        losses = []
+        for view in self.batches.train:
+            loss = nn.functional.cross_entropy(self.logits(view), view.target)
+            loss = loss + self.model.penalty(self.batches.graph)
+            for parameter in self.parameters:
+                parameter.grad = None
+            loss.backward()
+            self.optimiser.step()
+            losses.append(loss.detach())
         values = torch.stack(losses).tolist()
         for value in values:
             if not math.isfinite(value):
-                raise _NotFiniteError(f"the loss was {value} after {self.epoch} epochs; try a smaller lr")
+                return f"the loss was {value} after {self.epoch} epochs; try a smaller lr"
         self.loss.append(fmean(values))
         self.epoch += 1
-
-    def step(self, logits: Tensor, target: Tensor) -> Tensor:
-        """One step of the optimiser; the loss before it."""
-        logits = logits.float() if self.settings.autocast else logits
-        loss = nn.functional.cross_entropy(logits, target) + self.model.penalty(self.batches.graph)
-        for parameter in self.parameters:
-            parameter.grad = None
-        loss.backward()
-        self.optimiser.step()
-        return loss.detach()
+        return None
 
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -258,13 +261,7 @@ def _finish(outcome: Outcome, task: Task, split: Split, run: _Run) -> None:
     parts = (split.train, split.val, split.test)
     outcome.train, outcome.val, outcome.test = (score(outcome.metric, logits[part], data.y[part]) for part in parts)
     outcome.state = {name: tensor.cpu() for name, tensor in run.best_state.items()}
-    outcome.traces["predictions"] = trace_predictions(data, split.test, logits)
-    if isinstance(model.encoding, FilteredEncoding):
-        lambdas = torch.linspace(0, 2, GRID)
-        outcome.traces["filters"] = {"lambdas": lambdas.numpy(), "response": model.encoding.response(lambdas).numpy()}
-    if model.encoding.dim:
-        rows = rows_of(data, pictured_nodes(len(data.y)))
-        outcome.traces["picture"] = picture(model.encoding(rows), rows.y)
+    outcome.traces |= trace(model, data, split.test, logits)
 
 
 def make_optimiser(model: nn.Module, settings: TrainingConfig) -> torch.optim.Optimizer:
