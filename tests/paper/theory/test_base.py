@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from llpe.paper.theory import figure as figures
+from llpe.paper.theory import base as figures
 from llpe.paper.theory.base import Check, Claim, Panel, Series, bound, curve, statement, worst_ratio
 
 GOOD, BAD = Claim("share", 0.5, "≤", 1.0), Claim("share", 2.0, "≤", 1.0)

@@ -25,7 +25,6 @@ lower bound is false, and √2, which is false with m = 0; LLPE is trained with 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from itertools import product
 from typing import Literal
 
@@ -176,13 +175,9 @@ def complexity(matrix: np.ndarray, seed: int = 0, draws: int = 1000) -> tuple[fl
     if 2**n <= draws:
         norms = np.linalg.norm(np.array(list(product((-1.0, 1.0), repeat=n))) @ matrix, axis=1) / np.sqrt(n)
         return float(norms.mean()), 0.0
-    norms = np.linalg.norm(_signs(draws, n, seed) @ matrix, axis=1) / np.sqrt(n)
+    signs = 2.0 * np.random.default_rng(seed).integers(0, 2, size=(draws, n)) - 1
+    norms = np.linalg.norm(signs @ matrix, axis=1) / np.sqrt(n)
     return float(norms.mean()), float(norms.std(ddof=1) / np.sqrt(draws))
-
-
-@lru_cache(maxsize=2)
-def _signs(draws: int, n: int, seed: int) -> np.ndarray:
-    return 2.0 * np.random.default_rng(seed).integers(0, 2, size=(draws, n)) - 1
 
 
 @statement(
