@@ -52,13 +52,9 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
         dataset = load(*(each.format(value) for each in own["names"]))
         trained = context.train(dataset, config_of(own, dataset.name, _encoding(own, value, encoding)))
         names = {"graph": own["title"] or dataset.name, "model": own["model"]["name"], "encoding": encoding}
-        scores = {
-            "mean": trained.mean,
-            "std": trained.std,
-            "splits": len(trained.scores),
-            "failed": len(trained.failed),
-        }
         names |= {own["option"]: value}
+        scores = {"mean": trained.mean, "std": trained.std, "splits": len(trained.scores)}
+        scores |= {"failed": len(trained.failed)}
         rows.append({column: names[column] for column in own["columns"]} | scores)
     return context.write(name, rows, grids(settings, rows), {name: _figure(settings, rows)})
 
