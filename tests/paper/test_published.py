@@ -1,14 +1,13 @@
 """What lies in results/: consistent, complete, and each number with the command that made it."""
 
-import csv
 import shutil
 from pathlib import Path
 
 import pytest
 
-from llpe.paper import STUDIES, Context, presets, settings_of, sweeps
+from llpe.paper import STUDIES, Context, settings_of, sweeps
 from llpe.paper.results import paper_numbers, read_table
-from llpe.paper.tables import cells_of, read, write
+from llpe.paper.tables import cells_of, presets_table, read, write
 
 RESULTS = Path(__file__).parents[2] / "results"
 MISSING = {"table-large", "table-small-extended"}  # yet
@@ -17,9 +16,8 @@ AT_HAND = {"table-small": ("texas", "cornell", "cora", "cora-ml", "photo"), "tab
 
 def test_every_number_stands_beside_the_command_that_made_it():
     for name in set(STUDIES) - MISSING:
-        with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-            commands = {row["command"].rpartition(" ")[0] for row in csv.DictReader(file)}
-        assert commands == {f"llpe reproduce {name} --budget"}
+        commands = read_table(RESULTS / f"{name}.csv")["command"]
+        assert set(commands.str.rpartition(" ")[0]) == {f"llpe reproduce {name} --budget"}
 
 
 @pytest.fixture(params=AT_HAND)
@@ -42,7 +40,7 @@ def test_tables_are_what_their_splits_and_searches_give(table):
 def test_tables_of_figures_are_what_their_numbers_give(name):
     numbers = read_table(RESULTS / f"{name}.csv")
     if name == "presets":
-        grids = [presets.grid(numbers)]
+        grids = [presets_table(numbers)]
     else:
         rows = numbers.astype(object).where(numbers.notna(), "").to_dict("records")
         grids = sweeps.grids(settings_of(name, numbers["command"][0].split()[-1]), rows)

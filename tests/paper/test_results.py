@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from llpe.paper.experiments import experiments_page, outliers, rank_sentences, summary
-from llpe.paper.reasons import legend, reasons
+from llpe.paper.experiments import experiments_page, legend, outliers, rank_sentences, reasons, summary
 from llpe.paper.results import CELL, average_ranks, beside_the_paper, distance, read_results, score, tables
 from llpe.report.marks import fill
 
@@ -30,18 +29,8 @@ def test_a_split_far_below_the_others_is_named():
 
 
 def result(encoding, mean, dataset="texas", model="mlp", **changes):
-    fields = {
-        "metric": "accuracy",
-        "std": 2.0,
-        "splits": 10,
-        "wins": 7,
-        "rank": 1.0,
-        "paper_mean": 80.0,
-        "paper_std": 3.0,
-        "trials": 8,
-        "command": "llpe reproduce table-small",
-    }
-    return {"dataset": dataset, "model": model, "encoding": encoding, "mean": mean} | fields | changes
+    cell = {"dataset": dataset, "model": model, "encoding": encoding, "metric": "accuracy", "trials": 8, "rank": 1.0}
+    return cell | {"mean": mean, "std": 2.0, "splits": 10, "wins": 7, "paper_mean": 80.0, "paper_std": 3.0} | changes
 
 
 def frame(*rows):
@@ -97,23 +86,27 @@ def test_a_table_says_what_is_not_computed():
     assert "| none | 80.00 ± 2.00 | 70.00 ± 2.00 | 2.0 |" in text
 
 
-def test_the_page_says_plainly_who_has_the_best_rank():
-    good = [result("none", 80), result("llpe-minmax", 90), result("llpe", 70)]
-    sentences = list(rank_sentences(frame(*good)))
-    assert "LLPE as published is the best." in sentences[0]
-    assert "LLPE with our scaling is **not** the best (none is)." in sentences[1]
-
-
-def test_a_shared_best_rank_is_said_to_be_shared():
-    cells = [result("lpe-flk", 80), result("llpe-minmax", 80)]
-    assert next(iter(rank_sentences(frame(*cells)))).endswith("shares the best with lpe-flk.")
-    cells += [result("none", 90), result("rwse", 90)]
-    assert next(iter(rank_sentences(frame(*cells)))).endswith("is **not** the best (none and rwse are).")
+@pytest.mark.parametrize(
+    ("means", "ends"),
+    [
+        ({"none": 80, "llpe-minmax": 90}, ["LLPE as published is the best."]),
+        ({"none": 80, "llpe": 70}, ["LLPE with our scaling is **not** the best (none is)."]),
+        ({"lpe-flk": 80, "llpe-minmax": 80}, ["LLPE as published shares the best with lpe-flk."]),
+        ({"none": 9, "rwse": 9, "llpe-minmax": 8}, ["LLPE as published is **not** the best (none and rwse are)."]),
+        (
+            {"none": 8, "llpe-minmax": 9, "llpe": 7},
+            ["published is the best.", "scaling is **not** the best (none is)."],
+        ),
+    ],
+)
+def test_the_page_says_plainly_who_has_the_best_rank(means, ends):
+    sentences = list(rank_sentences(frame(*(result(name, mean) for name, mean in means.items()))))
+    assert all(sentence.endswith(end) for sentence, end in zip(sentences, ends, strict=True))
 
 
 def test_ranks_are_over_the_blocks_that_llpe_is_in():
     cells = [result("none", 80), result("rwse", 70), result("llpe", 90), result("none", 80, "cora")]
-    sentence = next(iter(rank_sentences(frame(*cells))))
+    (sentence,) = rank_sentences(frame(*cells))
     assert "all of the 1 blocks have: llpe 1.00, none 2.00, rwse 3.00." in sentence
 
 
