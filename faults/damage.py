@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 from jobs import CONFIG, GRAPH, prepare_job, search_job, state, train_job
+from safetensors import safe_open
 
 from llpe import Cache
 from llpe.cache import Result
@@ -119,17 +120,11 @@ def _after(job: Callable[[Path], None], folder: Path, value: Callable[[Path], An
 def _cached(folder: Path) -> list[tuple[Any, ...]]:
     found, store = [], Cache(folder / "cache")
     for path, key, _ in store.entries():
-        result = store._read(path, _text(path))
+        with safe_open(path, framework="pt") as file:
+            result = store._read(path, file.metadata()["key"])
         assert result is not None
         found.append((sorted(key.items(), key=str), _bytes(result.tensors), result.facts))
     return sorted(found, key=str)
-
-
-def _text(path: Path) -> str:
-    from safetensors import safe_open
-
-    with safe_open(path, framework="pt") as file:
-        return file.metadata()["key"]
 
 
 def _sum(cache: Cache) -> Read:
