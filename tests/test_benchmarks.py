@@ -50,7 +50,7 @@ def test_reference_formulation_is_llpe_with_minmax_scaling(benchmark):
     torch.testing.assert_close(reference.theta.grad, ours.theta.grad)
 
 
-def test_an_epoch_of_ours_and_of_the_reference_judge_alike(benchmark, tmp_path):
+def test_an_epoch_of_ours_and_of_the_reference_score_alike(benchmark, tmp_path):
     from llpe.cache import Cache
     from llpe.data import load_graph
 

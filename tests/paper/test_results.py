@@ -1,16 +1,31 @@
-"""Published results: reading, ranks, tables, distance from the paper, and the documents made from them."""
+"""Results: reading, ranks, tables, distance from the paper; what lies in results/, and the documents made from it."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from llpe.paper import STUDIES, Context, settings_of, sweeps
 from llpe.paper.experiments import experiments_page, legend, outliers, rank_sentences, reasons, summary
-from llpe.paper.results import CELL, average_ranks, beside_the_paper, distance, read_results, score, tables
+from llpe.paper.results import (
+    CELL,
+    beside_the_paper,
+    distance,
+    paper_numbers,
+    read_results,
+    read_table,
+    score,
+    tables,
+)
+from llpe.paper.tables import cells_of, presets_table, read, write
 from llpe.report.marks import fill
 
 ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results"
+MISSING = {"table-large", "table-small-extended"}  # yet
+AT_HAND = {"table-small": ("texas", "cornell", "cora", "cora-ml", "photo"), "table-medium": ("tolokers", "computers")}
 
 
 def test_the_documents_are_those_that_results_give():
@@ -58,12 +73,6 @@ def test_wins_count_common_splits_only_and_ties_share_a_rank():
     assert found["mean"].tolist() == [1.33, 2.0, 2.0]
     assert found["std"].isna().tolist() == [False, False, True]
     assert found["paper_mean"].tolist() == [64.59, 78.62, 66.47]
-
-
-def test_average_rank_is_over_blocks_that_have_all():
-    cells = [result("none", 80), result("llpe", 90), result("none", 70, "cora"), result("llpe", 60, "cora")]
-    cells.append(result("llpe", 99, "photo"))
-    assert average_ranks(frame(*cells), ["none", "llpe"]) == {"none": 1.5, "llpe": 1.5}
 
 
 def test_distance_is_in_joint_standard_errors():
@@ -125,3 +134,55 @@ def test_reasons_begin_with_the_most_particular():
 def test_only_what_is_far_from_the_paper_is_explained():
     grid = beside_the_paper(frame(result("none", 80.1), result("llpe", 90)), lambda cell: f"why {cell.encoding}")[0]
     assert [row[-1] for row in grid.rows] == ["", "why llpe"]
+
+
+def test_every_number_stands_beside_the_command_that_made_it():
+    for name in set(STUDIES) - MISSING:
+        commands = read_table(RESULTS / f"{name}.csv")["command"]
+        assert set(commands.str.rpartition(" ")[0]) == {f"llpe reproduce {name} --budget"}
+
+
+@pytest.fixture(params=AT_HAND)
+def table(request, tmp_path):
+    """A published table, copied to a folder, with its context."""
+    for file in RESULTS.glob(f"{request.param}*"):
+        shutil.copy(file, tmp_path)
+    return request.param, Context("standard", tmp_path / "runs", tmp_path)
+
+
+def test_tables_are_what_their_splits_and_searches_give(table):
+    name, context = table
+    written = write(name, read(name, context), context)
+    assert len(written) == 5
+    for file in written:
+        assert file.read_bytes() == (RESULTS / file.name).read_bytes(), file.name
+
+
+@pytest.mark.parametrize("name", ["sbm", "preferential-attachment", "order", "ends", "presets"])
+def test_tables_of_figures_are_what_their_numbers_give(name):
+    numbers = read_table(RESULTS / f"{name}.csv")
+    if name == "presets":
+        grids = [presets_table(numbers)]
+    else:
+        rows = numbers.astype(object).where(numbers.notna(), "").to_dict("records")
+        grids = sweeps.grids(settings_of(name, numbers["command"][0].split()[-1]), rows)
+    assert "\n\n".join(grid.markdown() for grid in grids) + "\n" == (RESULTS / f"{name}.md").read_text("utf-8")
+    assert "\n\n".join(grid.latex() for grid in grids) + "\n" == (RESULTS / f"{name}.tex").read_text("utf-8")
+
+
+def test_cells_are_those_of_the_plan_in_its_order_with_ten_splits(table):
+    """All but the rows that were added since, and graph transformers on Cora and Cora-ML with fewer encodings."""
+    name, context = table
+    found = read(name, context)
+    planned = [cell for cell in cells_of(settings_of(name)) if cell.dataset in AT_HAND[name]]
+    assert list(found) == [cell for cell in planned if cell in found]
+    added = ("llpe-probes-frozen", "fastrp")
+    assert all(cell.encoding in added or cell.model == "gt" for cell in planned if cell not in found)
+    assert all(list(each.splits["split"]) == list(range(10)) for each in found.values())
+
+
+def test_the_papers_numbers_are_all_there():
+    numbers = paper_numbers()
+    assert len(numbers) == 177
+    assert list(numbers.loc["cora", "mlp", "llpe"]) == [78.62, 1.68]
+    assert list(numbers.loc["computers", "gt", "llpe"]) == [87.83, 0.45]

@@ -1,14 +1,12 @@
-"""The paper's tables: what is written, that they resume, and that the page is made from their files."""
+"""The paper's tables: what is written, and that they resume."""
 
 import json
-from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from llpe.lab import Dask
 from llpe.paper import Context, run_study, settings_of, tables
-from llpe.paper.experiments import experiments_page
 from llpe.paper.results import COLUMNS, read_results
 from llpe.runs import load_runs
 
@@ -68,14 +66,6 @@ def test_a_table_from_a_cluster_is_the_same(written, tmp_path):
     assert [file.read_text() for file in files] == [file.read_text() for file in written[0]]
 
 
-def test_the_page_is_made_from_the_files(written):
-    page = experiments_page(written[1] / "out", to=written[1] / "docs" / "experiments.md")
-    first = results_of(written[1]).iloc[0]
-    assert f"{first['mean']:.2f} ± {first['std']:.2f}" in page
-    assert "Paired comparison over the splits" in page
-    assert "The search behind each cell" in page
-
-
 def test_a_stopped_table_goes_on_and_ends_the_same(written, tmp_path):
     class StopError(Exception):
         pass
@@ -118,14 +108,6 @@ def test_what_is_missing_or_left_to_another_budget_is_said(untrained):
     with pytest.raises(ValueError, match="table-medium must have a graph, got no benchmark"):
         run_study("table-medium", context)
     assert any("left to the budget `paper`" in line and "tolokers with sage (elastic)" in line for line in context.said)
-
-
-def test_a_missing_benchmark_is_named_with_the_reason(tmp_path, monkeypatch):
-    monkeypatch.setenv("LLPE_DATA_MIRROR", str(tmp_path))
-    said = []
-    missing = replace(context_of(tmp_path, say=said.append), data_root=tmp_path / "data")
-    assert missing.load("penn94") is None
-    assert said[0].startswith("penn94 is left out: ")
 
 
 def test_both_presets_are_searched_over_the_same_splits_and_the_papers_is_that_of_the_table(context):

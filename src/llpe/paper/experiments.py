@@ -54,10 +54,7 @@ RULES: tuple[Rule, ...] = (
         lambda r, _: r.dataset in ("texas", "cornell"),
         "edges are made undirected here; the authors' solver reads one triangle of the directed adjacency",
     ),
-    (
-        lambda r, _: r.dataset in ("texas", "cornell"),
-        "a test set of 38 nodes moves by 2.6 points with one node",
-    ),
+    (lambda r, _: r.dataset in ("texas", "cornell"), "a test set of 38 nodes moves by 2.6 points with one node"),
     (
         lambda r, _: r.encoding in ("llpe", "llpe-ends", "llpe-minmax"),
         "the signs and bases of eigenvectors, which LLPE as published depends on, are arbitrary and not the authors'",
@@ -78,10 +75,7 @@ RULES: tuple[Rule, ...] = (
         lambda _, chosen: "training.epochs" in chosen,
         "a step takes long, so that fewer settings were searched, and for fewer epochs: see the protocol",
     ),
-    (
-        lambda r, _: r.trials <= 6,
-        "six settings at most were tried",
-    ),
+    (lambda r, _: r.trials <= 6, "six settings at most were tried"),
     (
         lambda *_: True,
         "as everywhere: other splits, a search smaller than the paper's grid, and validation scored in evaluation mode "

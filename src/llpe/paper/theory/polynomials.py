@@ -48,6 +48,19 @@ FAMILIES: dict[Family, str] = {
 LOWER, UPPER, PRINTED_UPPER = 0.5**0.5, (7 / 3) ** 0.5, 2**0.5  # of √n·R/C
 
 
+def features(values: np.ndarray, order: int, family: Family) -> np.ndarray:
+    """φ_0 … φ_order at each eigenvalue, shape (n, order + 1).
+
+    Example:
+        >>> features(np.array([0.0, 2.0]), 2, "monic").tolist()
+        [[1.0, -1.0, 0.5], [1.0, 1.0, 0.5]]
+    """
+    if family == "monomial":
+        return np.vander(values - 1, order + 1, increasing=True)
+    terms = basis(torch.from_numpy(values), order + 1).numpy()
+    return terms * np.r_[1.0, 2.0 ** -np.arange(order)] if family == "monic" else terms
+
+
 def monic(degree: int, x: np.ndarray) -> np.ndarray:
     """T̃_m(x) = 2^(1−m)·T_m(x), and 1 for m = 0.
 
@@ -55,8 +68,7 @@ def monic(degree: int, x: np.ndarray) -> np.ndarray:
         >>> monic(2, np.array([0.0, 1.0])).tolist()  # x² − ½
         [-0.5, 0.5]
     """
-    terms = basis(torch.from_numpy(np.asarray(x, dtype=np.float64) + 1), degree + 1)[:, degree].numpy()
-    return terms * 2.0 ** (1 - degree) if degree else terms
+    return features(x + 1, degree, "monic")[:, degree]
 
 
 def alternating_mean(samples: np.ndarray) -> float:
@@ -154,19 +166,6 @@ def _series_errors(function: Callable[[np.ndarray], np.ndarray], degrees: Sequen
     grid, theta = np.linspace(0, 2, 8001), coefficients(function, 512)
     terms = basis(torch.from_numpy(grid), max(degrees) + 1)
     return np.array([np.abs((terms[:, : m + 1] @ theta[: m + 1]).numpy() - function(grid)).max() for m in degrees])
-
-
-def features(values: np.ndarray, order: int, family: Family) -> np.ndarray:
-    """φ_0 … φ_order at each eigenvalue, shape (n, order + 1).
-
-    Example:
-        >>> features(np.array([0.0, 2.0]), 2, "monic").tolist()
-        [[1.0, -1.0, 0.5], [1.0, 1.0, 0.5]]
-    """
-    if family == "monomial":
-        return np.vander(values - 1, order + 1, increasing=True)
-    terms = basis(torch.from_numpy(values), order + 1).numpy()
-    return terms * np.r_[1.0, 2.0 ** -np.arange(order)] if family == "monic" else terms
 
 
 def complexity(matrix: np.ndarray, seed: int = 0, draws: int = 1000) -> tuple[float, float]:
