@@ -182,7 +182,7 @@ def rank_sentences(results: pd.DataFrame) -> Iterator[str]:
 
 
 def outliers(splits: pd.DataFrame) -> Iterator[str]:
-    """Splits far below the others of their cell, whose mean then says little."""
+    """Splits far below the others of their cell: then the mean says little."""
     middle = splits.groupby(CELL)["test"].transform("median")
     listed = [
         f"{row.dataset}, {row.model}, {row.encoding}: split {row.split} at {row.test:.1f} (validation {row.val:.1f}), "

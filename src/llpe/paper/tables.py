@@ -61,8 +61,8 @@ class Scored:
 def run(name: str, settings: Settings, context: Context) -> list[Path]:
     """Computes what can be computed here and writes the table's files.
 
-    Cells that are in the files already, and were made by the same command, stay until they are computed again: a table
-    whose run folders are on another machine is not lost by going on with it here.
+    Cells that are in the files already, and were made by the same command, stay until they are computed again. So a
+    table can be continued here if its run folders are on another machine.
     """
     cells = cells_of(settings)
     if context.budget == "standard":
