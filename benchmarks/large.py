@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from apart import Work, measured
-from rows import Row, Size, against, amount, duration, limit_row, row
+from rows import Row, Size, against, amount, duration, limit_row, measured, row
 
 from llpe import probe_features
 from llpe.data.convert import convert
 from llpe.features import Features
 from llpe.folder import GraphFolder
+from llpe.measuring import Work
 from llpe.out_of_core import encode_folder, needed_memory
 
 NODES = {"full": 10_000_000, "quick": 300_000, "tiny": 20_000}

@@ -1,19 +1,20 @@
 """Probes against the dense eigendecomposition and their own products; the product against others and the machine."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import torch
-from apart import Work, measure, measured
 from graphs import load
 from reference import eigendecomposition
-from rows import Row, Size, against, compare, duration, limit_row, row, seconds
+from rows import Row, Size, against, amount, compare, duration, limit_row, measure, measured, row, seconds
 from torch import Tensor
 
 from llpe import Graph, ProbeLLPE
 from llpe.data import sbm
 from llpe.laplacian import normalised_adjacency
+from llpe.measuring import Work
 from llpe.spmm import multiply, torch_csr
 
 ORDER, PROBES, COLUMNS, TERMS = 64, 64, 32, 16
@@ -24,6 +25,12 @@ GRAPHS = {
     "tiny": (("sbm:n=300,homophily=0.8", 20),),
 }
 NODES = {"full": 1_000_000, "quick": 100_000, "tiny": 1000}
+GROWING = {
+    "full": (10_000, 31_623, 100_000, 316_228, 1_000_000),
+    "quick": (10_000, 100_000),
+    "tiny": (500, 1000),
+}
+SLOPE, SHARE = 1.1, 1.5
 PER_ROW = 10
 DENSE_LIMIT = 400.0  # seconds
 STREAM = {"full": 2**28, "quick": 2**26, "tiny": 2**16}  # numbers that are read and copied to measure the bandwidth
@@ -93,6 +100,40 @@ def whole(size: Size) -> Iterator[Row]:
     ratio, words = compare(products, lambda: encoding.prepare(data, cache=False))
     at = f"{NODES[size]} nodes, {data.num_edges} entries, {COLUMNS} probes, order {TERMS}"
     yield limit_row("prepare with probes over its products", at, MOST, ratio, f"{ratio:.2f}: products {words}")
+
+
+def growth(size: Size) -> Iterator[Row]:
+    """How `prepare` grows on block models of degree 10, with 2 kB a node: each size in a process of its own.
+
+    The slope in log–log, and the peak of memory over that of graph and output together, where it is largest.
+    """
+    points = [{"n": n, **measured("probes", "grown", n=n)} for n in GROWING[size]]
+    slope = np.polyfit(*np.log([[point["n"], point["seconds"]] for point in points]).T, 1)[0]
+    last = points[-1]
+    at = f"{points[0]['n']} … {last['n']} nodes"
+    words = f"slope {slope:.2f}, {duration(last['seconds'])} for the largest"
+    yield limit_row("growth of prepare with probes", at, SLOPE, slope, words) | {"points": points}
+    worst = max(points, key=_share)
+    share, held = _share(worst), worst["graph"] + worst["output"]
+    words = f"{share:.2f} at {worst['n']} nodes: {amount(share * held)}, of which graph and output are {amount(held)}"
+    yield limit_row("memory of prepare over graph + output", at, SHARE, share, words)
+
+
+def _share(point: Row) -> float:
+    """Peak memory, the graph included, over graph and output."""
+    return (point["graph"] + point["bytes"]) / (point["graph"] + point["output"])
+
+
+def grown(n: int) -> Work:
+    encoding = ProbeLLPE(2 * COLUMNS, order=TERMS, probes=COLUMNS)
+    encoding.prepare(sbm(200), cache=False)
+    data = sbm(n, blocks=10, degree=10, homophily=0.8)
+    name = encoding.attribute("basis")
+
+    def facts(done: Any) -> dict[str, Any]:
+        return {"graph": data.edge_index.nbytes, "output": done[name].nbytes}
+
+    return Work(lambda: encoding.prepare(data, cache=False), facts, short=60.0)  # all sizes are done equally often
 
 
 def random_matrix(n: int) -> sp.csr_array:

@@ -20,13 +20,13 @@ def eigendecomposition(graph: Graph) -> tuple[Tensor, Tensor]:
 
 
 def noise(n: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Stands in for an eigendecomposition where only the cost of a step is measured, which does not depend on it."""
+    """In place of an eigendecomposition, where only the cost of a step is measured: it is the same."""
     generator = torch.Generator().manual_seed(seed)
     return 2 * torch.rand(n, generator=generator).sort().values, torch.randn(n, n, generator=generator)
 
 
 class Reference(nn.Module):
-    """LLPE as one would write it first; stands in a classifier like an encoding of the library.
+    """LLPE as one would write it first; a classifier takes it like an encoding of the library.
 
     Args:
         values, vectors: the eigendecomposition, in the dtype to compute in.

@@ -1,13 +1,23 @@
-"""One row of the table: a ratio against a baseline in the same run, and how times are taken."""
+"""One row of the table: a ratio against a baseline in the same run; how times are taken, and on what machine."""
 
+import os
+import platform
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal
+
+from llpe.measuring import measure as measure_module
+from llpe.measuring import processor
 
 Row = dict[str, Any]
 Size = Literal["full", "quick", "tiny"]  # everything; the small sizes; only to see that it works
 Action = Callable[[], object]
+
+measure = partial(measure_module, folder=Path(__file__).parent)  # in a process of its own, see llpe.measuring
 
 
 def row(name: str, at: str, baseline: str, ratio: float, target: float, measured: str, *, sound: bool = True) -> Row:
@@ -84,3 +94,26 @@ def duration(value: float) -> str:
 def amount(value: float) -> str:
     """Bytes in words; 1 MB = 10⁶ bytes."""
     return f"{value / 1e9:.3g} GB" if value >= 1e9 else f"{value / 1e6:.3g} MB"
+
+
+def measured(module: str, function: str, **arguments: Any) -> dict[str, Any]:
+    """What :func:`measure` finds, where it must not fail."""
+    result = measure(module, function, **arguments)
+    if "failed" in result:
+        raise RuntimeError(f"{module}.{function}({arguments}): {result['failed']}")
+    return result
+
+
+def machine() -> str:
+    """What the numbers were measured on: cores, processor, memory and versions.
+
+    Example:
+        >>> "cores" in machine() and "torch" in machine()
+        True
+    """
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "torch_geometric", "numpy", "scipy"))
+    return (
+        f"{len(os.sched_getaffinity(0))} cores of {processor()}, {memory:.0f} GiB of memory, "
+        f"{platform.system()}, Python {platform.python_version()}, {versions}"
+    )

@@ -15,17 +15,13 @@ from pathlib import Path
 
 import page
 from cluster import cluster
-from growth import growth
 from large import large
-from machine import machine
-from probes import prepare, product, whole
-from rows import Row, Size
-from signnet import signnet
+from probes import growth, prepare, product, whole
+from rows import Row, Size, machine
 from small_graphs import small_graphs
 from spectra import both_ends, hundreds
-from splits import ten_splits
 from starting import starting
-from training import epoch, memory, step
+from training import epoch, memory, signnet, step, ten_splits
 from walks import walks
 
 GROUPS: dict[str, Callable[[Size], Iterator[Row]]] = {

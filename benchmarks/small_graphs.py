@@ -70,8 +70,8 @@ def _turns(graphs: list[Data], *transforms: Transform) -> list[list[float]]:
     for transform in transforms:
         transform(graphs[0])
     times: list[list[float]] = [[] for _ in transforms]
-    for begin in range(0, len(graphs), TURN):
-        part = graphs[begin : begin + TURN]
+    for start in range(0, len(graphs), TURN):
+        part = graphs[start : start + TURN]
         for transform, taken in zip(transforms, times, strict=True):
             taken.append(once(lambda: [transform(graph) for graph in part]) / len(part))  # noqa: B023
     return times

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from apart import Work, measure, measured
 from graphs import load
-from rows import Row, Size, against, amount, duration, limit_row, row
+from rows import Row, Size, against, amount, duration, limit_row, measure, measured, row
 from scipy.sparse.linalg import eigsh
 from torch_geometric.data import Data
 from torch_geometric.transforms import AddLaplacianEigenvectorPE
@@ -21,6 +20,7 @@ from torch_geometric.transforms import AddLaplacianEigenvectorPE
 from llpe import Graph, end_spectrum
 from llpe.data import sbm
 from llpe.laplacian import laplacian
+from llpe.measuring import Work
 from llpe.spectrum import Spectrum
 
 K, MANY = 64, {"full": 512, "quick": 64, "tiny": 16}

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from apart import Work, measure, measured
 from graphs import load
-from rows import Row, Size, against, amount, duration, row
+from rows import Row, Size, against, amount, duration, measure, measured, row
 from torch_geometric.data import Data
 from torch_geometric.transforms import AddRandomWalkPE as PygAddRandomWalkPE
 from torch_geometric.transforms import BaseTransform
 
 from llpe import AddRandomWalkPE
 from llpe.data import sbm
+from llpe.measuring import Work
 from llpe.storage import available_memory
 
 STEPS = 16

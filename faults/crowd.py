@@ -8,7 +8,7 @@ from typing import Any
 from unittest import mock
 
 from jobs import GRAPH, RAW, differences, state
-from kills import ended, forked
+from kills import ended, forked, left_alone
 
 from llpe.lab import SearchConfig, search
 from llpe.lab.search import BusyError
@@ -22,9 +22,8 @@ TABLE_SECONDS = 60.0  # of the processor, for 10 000 run folders
 
 def at_once(work: Callable[[Path], None], count: int, folder: Path) -> tuple[int, list[str]]:
     """The same work by several processes in one folder ends as that of one; who is told to wait tries again."""
-    for name in ("whole", "shared"):
-        (folder / name).mkdir(parents=True)
-    work(folder / "whole")
+    expected, _ = left_alone(work, folder / "whole")
+    (folder / "shared").mkdir()
 
     def patient() -> None:
         while True:
@@ -37,7 +36,7 @@ def at_once(work: Callable[[Path], None], count: int, folder: Path) -> tuple[int
 
     children = [forked(patient, folder / f"{number}.log") for number in range(count)]
     lost = [f"process {number}: exit {code}" for number, child in enumerate(children) if (code := ended(child))]
-    if wrong := differences(state(folder / "shared"), state(folder / "whole")):
+    if wrong := differences(state(folder / "shared"), expected):
         lost.append(f"{count} processes left other files than one: {wrong}")
     return count, lost
 

@@ -5,9 +5,11 @@ from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
+from unittest import mock
 
 import torch
 from jobs import CONFIG, GRAPH, prepare_job, search_job, state, train_job
+from safetensors import safe_open
 
 from llpe import Cache
 from llpe.cache import Result
@@ -15,8 +17,7 @@ from llpe.data import make_splits
 from llpe.lab.task import make_task
 from llpe.lab.traces import load_classifier, write_spectrum
 from llpe.lab.train import train_split
-from llpe.paper.base import settings_of
-from llpe.paper.solving import Case, _measure
+from llpe.paper import settings_of, solving
 from llpe.runs import RunFolder, load_runs
 from llpe.sealed import DamagedError, read_json
 
@@ -81,10 +82,11 @@ def readers(folder: Path) -> Iterator[Read]:
     for entry in sorted((folder / "cache").glob("*.safetensors"))[:2]:
         yield Read(entry, partial(_after, prepare_job, folder, _cached))
     yield _sum(Cache(folder / "sum"))
-    case, settings = Case("first", 4, 50, 0), settings_of("solver-time", "quick")
-    work = partial(_measure, folder, case, settings, lambda *_, **__: {"seconds": 1.0, "bytes": 2.0})
-    work()
-    yield Read(next(folder.glob("first-*.json")), work)
+    case, settings = solving.Case("first", 4, 50, 0), settings_of("solver-time", "quick")
+    work = partial(solving._measure, folder, case, settings)
+    with mock.patch.object(solving, "measure", return_value={"seconds": 1.0, "bytes": 2.0}):
+        work()
+        yield Read(next(folder.glob("first-*.json")), work)
     (folder / "first-k4-n50-seed0.json").unlink()
 
 
@@ -119,17 +121,11 @@ def _after(job: Callable[[Path], None], folder: Path, value: Callable[[Path], An
 def _cached(folder: Path) -> list[tuple[Any, ...]]:
     found, store = [], Cache(folder / "cache")
     for path, key, _ in store.entries():
-        result = store._read(path, _text(path))
+        with safe_open(path, framework="pt") as file:
+            result = store._read(path, file.metadata()["key"])
         assert result is not None
         found.append((sorted(key.items(), key=str), _bytes(result.tensors), result.facts))
     return sorted(found, key=str)
-
-
-def _text(path: Path) -> str:
-    from safetensors import safe_open
-
-    with safe_open(path, framework="pt") as file:
-        return file.metadata()["key"]
 
 
 def _sum(cache: Cache) -> Read:

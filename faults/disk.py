@@ -5,11 +5,12 @@ import resource
 import subprocess
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 
 from jobs import JOBS, differences, state
-from kills import ended, forked
+from kills import ended, forked, left_alone, problem
 
 NOBODY = 65534
 
@@ -17,22 +18,19 @@ NOBODY = 65534
 def full(name: str, count: int, folder: Path) -> tuple[int, list[str]]:
     """Works on a disk with too little room, then with enough, and compares with work that was left alone."""
     random, work, lost = Random(name), JOBS[name], []
-    (folder / "whole").mkdir(parents=True)
-    work(folder / "whole")
-    expected = state(folder / "whole")
+    expected, _ = left_alone(work, folder / "whole")
     room = max(path.stat().st_size for path in (folder / "whole").rglob("*"))
     for number in range(count):
         place, log, limit = folder / str(number), folder / f"{number}.log", random.randrange(1, room)
         place.mkdir()
         mounted = mount(place, limit)
-        ended(forked(lambda: work(place) if mounted else limited(name, place, limit), log))  # noqa: B023
+        ended(forked(partial(work, place) if mounted else partial(limited, name, place, limit), log))
         if halves := [path for path in state(place) if ".partial" in path]:
             lost.append(f"{name}, {limit} bytes: left {halves}")
         if mounted:
             subprocess.run(["mount", "-o", "remount,size=1g", place], check=True)
-        code = ended(forked(lambda: work(place), log))  # noqa: B023
-        if code or (wrong := differences(state(place), expected)):
-            lost.append(f"{name}, {limit} bytes: {f'exit {code}' if code else wrong}")
+        if wrong := problem(work, place, log, expected):
+            lost.append(f"{name}, {limit} bytes: {wrong}")
         if mounted:
             subprocess.run(["umount", place], check=True)
     return count, lost
@@ -74,15 +72,13 @@ def read_only(folder: Path) -> tuple[int, list[str]]:
             for path in (place, *place.rglob("*")):
                 path.chmod(path.stat().st_mode & ~0o222)
             log.touch()
-            child = forked(lambda: unprivileged(work, place), log)  # noqa: B023
-            if ended(child) < 0:
+            if ended(forked(partial(unprivileged, work, place), log)) < 0:
                 lost.append(f"{name}, {before}: ended by a signal")
             if wrong := differences(state(place), there):
                 lost.append(f"{name}, {before}: changed {wrong}")
             for path in (place, *place.rglob("*")):
                 path.chmod(path.stat().st_mode | 0o200)
-            code = ended(forked(lambda: work(place), log))  # noqa: B023
-            if code:
+            if code := ended(forked(partial(work, place), log)):
                 lost.append(f"{name}, {before}: exit {code} when it may be written again")
     return tried, lost
 

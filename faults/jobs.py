@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -42,8 +43,6 @@ VOLATILE = ("seconds", "peak_memory", "finished")  # keys of a report that diffe
 
 def small() -> None:
     """Checkpoints come often, and the steps of a search are short."""
-    from importlib import import_module
-
     train.CHECKPOINT_SECONDS = 0.02
     module = import_module("llpe.lab.search")
     for name, value in {"FIRST_EPOCHS": 4, "ENOUGH_NODES": 10, "WAVE": 4, "WAIT_SECONDS": 0.1}.items():

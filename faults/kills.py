@@ -6,6 +6,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -92,16 +93,26 @@ def kill_group(child: int) -> None:
         os.kill(child, signal.SIGKILL)
 
 
+def left_alone(work: Callable[[Path], None], place: Path) -> tuple[dict[str, str], float]:
+    """What work leaves in a new folder when nothing disturbs it, and its seconds."""
+    place.mkdir(parents=True)
+    start = time.monotonic()
+    work(place)
+    return state(place), time.monotonic() - start
+
+
+def problem(work: Callable[[Path], None], place: Path, log: Path, expected: dict[str, str]) -> str:
+    """Lets disturbed work finish: its exit code, or the files that are not as expected; empty if all is well."""
+    code = ended(forked(partial(work, place), log))
+    return f"exit {code}" if code else differences(state(place), expected)
+
+
 def killed(name: str, count: int, folder: Path) -> tuple[int, list[str]]:
     """Kills a job ``count`` times, a few times in each folder, lets it finish, and compares with one left alone."""
     random, work, lost, kills = Random(name), JOBS[name], [], 0
-    (folder / "whole").mkdir(parents=True)
-    work(folder / "whole")  # here, so that everything is imported
-    start = time.monotonic()
-    (folder / "again").mkdir()
-    work(folder / "again")
-    seconds, expected = time.monotonic() - start, state(folder / "whole")
-    if wrong := differences(state(folder / "again"), expected):
+    expected, _ = left_alone(work, folder / "whole")  # in this process, so that everything is imported
+    again, seconds = left_alone(work, folder / "again")
+    if wrong := differences(again, expected):
         return 1, [f"{name}: two runs left alone differ in {wrong}"]
     moments = 400 if name in ("train", "search", "reproduce") else 60
     for chain in range(count):
@@ -111,16 +122,15 @@ def killed(name: str, count: int, folder: Path) -> tuple[int, list[str]]:
         place.mkdir()
         for _ in range(6 if moments > 100 else 2):
             aimed = random.random() < 0.6
-            child = forked(lambda: work(place), log, moment=random.randrange(1, moments) if aimed else None)  # noqa: B023
+            child = forked(partial(work, place), log, moment=random.randrange(1, moments) if aimed else None)
             if not aimed:
                 time.sleep(random.uniform(0, seconds))
                 kill_group(child)
             kills += ended(child) == -signal.SIGKILL
-            if problem := unreadable(place):
-                lost.append(f"{name}, folder {chain}: {problem}")
-        code = ended(forked(lambda: work(place), log))  # noqa: B023
-        if code or (wrong := differences(state(place), expected)):
-            lost.append(f"{name}, folder {chain} ({kills - before} kills): {f'exit {code}' if code else wrong}")
+            if wrong := unreadable(place):
+                lost.append(f"{name}, folder {chain}: {wrong}")
+        if wrong := problem(work, place, log, expected):
+            lost.append(f"{name}, folder {chain} ({kills - before} kills): {wrong}")
     return kills, lost
 
 
@@ -135,15 +145,12 @@ def unreadable(folder: Path) -> str:
 
 def orphaned(count: int, folder: Path) -> tuple[int, list[str]]:
     """Kills the parent alone: its workers end, let go of the folder, and the run ends as if left alone."""
-    random, lost = Random(0), []
-    (folder / "whole").mkdir(parents=True)
-    start = time.monotonic()
-    train_job(folder / "whole", 2)
-    seconds, expected = time.monotonic() - start, state(folder / "whole")
+    random, lost, work = Random(0), [], partial(train_job, workers=2)
+    expected, seconds = left_alone(work, folder / "whole")
     for number in range(count):
         place, log = folder / str(number), folder / f"{number}.log"
         place.mkdir()
-        child = forked(lambda: train_job(place, 2), log)  # noqa: B023
+        child = forked(partial(work, place), log)
         time.sleep(random.uniform(0, seconds))
         os.kill(child, signal.SIGKILL)
         ended(child)
@@ -153,9 +160,8 @@ def orphaned(count: int, folder: Path) -> tuple[int, list[str]]:
         if alive(child):
             lost.append(f"orphan {number}: workers live")
             kill_group(child)
-        code = ended(forked(lambda: train_job(place, 2), log))  # noqa: B023
-        if code or (wrong := differences(state(place), expected)):
-            lost.append(f"orphan {number}: {f'exit {code}' if code else wrong}")
+        if wrong := problem(work, place, log, expected):
+            lost.append(f"orphan {number}: {wrong}")
     return count, lost
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import llpe.paper.theory as theory
-from llpe.paper import STUDIES, signs
+from llpe.paper import STUDIES, studies
 from llpe.paper.theory.base import Check, Claim, Panel, curve
 
 PANEL = Panel("panel", "x", "y", (curve("line", [1, 2], [1, 2]),))
@@ -26,7 +26,7 @@ def counting(monkeypatch):
             context.write_text(f"{name}.md", f"**{context.budget}: {numbers}**\n"),
         ]
 
-    monkeypatch.setattr(signs, "run", run)
+    monkeypatch.setattr(studies, "signs", run)
 
 
 def test_help_names_every_study(llpe):

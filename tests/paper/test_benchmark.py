@@ -37,14 +37,16 @@ SMALL = settings_of("benchmark-encodings") | {
 
 
 @pytest.fixture
-def context(tmp_path):
-    said = []
-    context = Context("standard", tmp_path / "runs", tmp_path / "out", workers=1, data_root=tmp_path, say=said.append)
-    return context, said
+def said():
+    return []
 
 
-def test_a_study_writes_every_cell_and_does_not_compute_it_again(context, monkeypatch):
-    context, said = context
+@pytest.fixture
+def context(tmp_path, said):
+    return Context("standard", tmp_path / "runs", tmp_path / "out", workers=1, data_root=tmp_path, say=said.append)
+
+
+def test_a_study_writes_every_cell_and_does_not_compute_it_again(context, said, monkeypatch):
     settings = SMALL | {"conditions": {"all": {"groups": True}, "5 labels": {"labels": 5}}}
     files = run_study("benchmark-encodings", context, settings)
     assert [file.name for file in files] == ["benchmark-encodings.csv", "benchmark-encodings-splits.csv"]
@@ -63,7 +65,7 @@ def test_a_study_writes_every_cell_and_does_not_compute_it_again(context, monkey
 
 def test_groups_are_the_test_nodes_and_their_mean_is_the_score(context):
     dataset, cell = load_graph(BASE["dataset"]), (BASE["dataset"], "all", "gcn", "none", "input")
-    rows = pd.DataFrame(compute(dataset, BASE, cell, SMALL | {"conditions": {"all": {"groups": True}}}, context[0]))
+    rows = pd.DataFrame(compute(dataset, BASE, cell, SMALL | {"conditions": {"all": {"groups": True}}}, context))
     scores = rows[rows.condition == "all"].set_index("split").test
     degrees = rows[rows.condition.str.startswith("degree")]
     for split, part in degrees.groupby("split"):
@@ -72,7 +74,6 @@ def test_groups_are_the_test_nodes_and_their_mean_is_the_score(context):
 
 def test_nothing_is_chosen_on_test_nodes(context):
     """Wrong labels of all test nodes change neither the setting, nor the epoch, nor a validation score."""
-    context = context[0]
     dataset = load_graph(BASE["dataset"])
     (first, *_) = make_splits(dataset, BASE, {}, context)
     parts = {"train": first.train, "valid": first.val, "test": first.test}
@@ -89,7 +90,7 @@ def test_nothing_is_chosen_on_test_nodes(context):
 
 def test_few_labels_are_drawn_from_the_training_nodes_and_the_rest_stays(context):
     dataset = load_graph(BASE["dataset"])
-    whole, few = (make_splits(dataset, BASE, condition, context[0]) for condition in ({}, {"labels": 5}))
+    whole, few = (make_splits(dataset, BASE, condition, context) for condition in ({}, {"labels": 5}))
     for one, other in zip(whole, few, strict=True):
         assert torch.isin(other.train, one.train).all()
         assert dataset.data.y[other.train].bincount().tolist() == [5, 5]
@@ -116,8 +117,7 @@ def test_differences_are_paired_and_corrected_for_their_number():
     assert f"raise the score: rwse (+{found.difference['rwse']:.2f}); no encoding is shown to lower" in sentence
 
 
-def test_missing_files_are_said_and_a_study_without_any_is_refused(context):
-    context, said = context
+def test_missing_files_are_said_and_a_study_without_any_is_refused(context, said):
     settings = SMALL | {"bases": [BASE | {"dataset": "chameleon-filtered", "file": "yandex/none.npz"}]}
     with pytest.raises(ValueError, match="benchmark-encodings must have a graph"):
         run_study("benchmark-encodings", context, settings)

@@ -10,7 +10,7 @@ from llpe.lab import resolve
 from llpe.lab.config import assign
 from llpe.lab.spaces import assignments
 from llpe.paper import BUDGETS, STUDIES, run_study, settings_of
-from llpe.paper.base import config_of, merge
+from llpe.paper.base import config_of
 from llpe.paper.tables import Cell, cells_of, plan_of
 from llpe.paper.tables import config_of as config_of_cell
 
@@ -62,10 +62,6 @@ def test_standard_and_paper_have_the_papers_graphs_and_model():
 def test_a_study_without_a_graph_says_so(name, untrained):
     with pytest.raises(ValueError, match=f"{name} must have a graph, got no benchmark"):
         run_study(name, untrained("standard", benchmarks=False))
-
-
-def test_a_list_is_replaced_and_a_table_is_merged():
-    assert merge({"a": [1, 2], "b": {"c": 1, "d": 2}}, {"a": [3], "b": {"d": 4}}) == {"a": [3], "b": {"c": 1, "d": 4}}
 
 
 @pytest.mark.parametrize("budget", BUDGETS)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from llpe.measuring import measure
-from llpe.paper.base import settings_of
+from llpe.paper import settings_of, solving
 from llpe.paper.solving import Case, cases, measure_all, run, write_graph
 
 SMALL = {"sizes": [100, 200, 400], "counts": [2, 4], "graphs": 2, "limit": 5.0}
@@ -30,8 +30,10 @@ class Solver:
 
 
 @pytest.fixture
-def solver():
-    return Solver()
+def solver(monkeypatch):
+    solver = Solver()
+    monkeypatch.setattr(solving, "measure", solver)
+    return solver
 
 
 @pytest.fixture
@@ -39,39 +41,40 @@ def context(untrained):
     return untrained()
 
 
-def test_after_one_that_takes_too_long_the_larger_ones_are_left_out(solver, context):
-    found = measure_all(TIME, context, solver)
+@pytest.mark.usefixtures("solver")
+def test_after_one_that_takes_too_long_the_larger_ones_are_left_out(context):
+    found = measure_all(TIME, context)
     assert {case.n for case in found if case.method == "first" and case.k == 4} == {100, 200}
     assert {Case("first", 4, 200, 0), Case("probes", 0, 400, 1)} <= found.keys()
     assert "first k eigenpairs, k = 4, n = 400, graph 1 is left out: it took more than 5 s." in context.said
-    longer = measure_all(TIME | {"sizes": [100, 200, 400, 800], "graphs": 1}, context, solver)
+    longer = measure_all(TIME | {"sizes": [100, 200, 400, 800], "graphs": 1}, context)
     assert all(case.n < 800 for case in longer if case.k == 4)
     assert "first k eigenpairs, k = 4, n = 800, graph 1 is left out, as n = 400 was." in context.said
 
 
 def test_a_measurement_is_made_once_and_one_that_took_too_long_again_with_more_time(solver, context):
-    before = measure_all(TIME, context, solver)
+    before = measure_all(TIME, context)
     calls = solver.calls
-    assert measure_all(TIME, context, solver) == before
+    assert measure_all(TIME, context) == before
     assert solver.calls == calls
-    patient = measure_all(TIME | {"limit": 100.0}, context, solver)
+    patient = measure_all(TIME | {"limit": 100.0}, context)
     assert set(patient) == set(cases(TIME))
     assert len(patient) == 3 * 2 * (2 * 2 + 1), "every size for every k, and once for probes"
     assert solver.calls == calls + len(patient) - len(before)
 
 
-def test_a_failure_is_said_and_not_kept(context):
-    small = TIME | {"sizes": [100], "counts": [2], "graphs": 1}
-    assert measure_all(small, context, lambda *_, **__: {"failed": "failed: SpectrumError: no memory"}) == {}
+def test_a_failure_is_said_and_not_kept(context, monkeypatch):
+    monkeypatch.setattr(solving, "measure", lambda *_, **__: {"failed": "failed: SpectrumError: no memory"})
+    assert measure_all(TIME | {"sizes": [100], "counts": [2], "graphs": 1}, context) == {}
     assert context.said[0].endswith("is left out: it failed: SpectrumError: no memory.")
     assert not list((context.runs / "solving").glob("*.json"))
 
 
 def test_time_and_memory_come_from_the_same_measurements(solver, context):
-    files = run("solver-time", TIME, context, measure=solver)
+    files = run("solver-time", TIME, context)
     calls = solver.calls
     assert sorted(file.suffix for file in files) == [".csv", ".md", ".pdf", ".png", ".tex"]
-    memory = run("solver-memory", MEMORY, context, measure=solver)
+    memory = run("solver-memory", MEMORY, context)
     assert solver.calls == calls
     rows = pd.read_csv(files[0]).set_index(["method", "k", "n"])
     assert list(rows.loc["first", 2, 100][["s", "std"]]) == pytest.approx([1.05, 0.1 / 2**0.5])  # of 1 and 1.1

@@ -7,19 +7,12 @@ from llpe.paper import run_study
 from llpe.paper.base import merge, settings_of
 
 SBM = settings_of("sbm", "quick")
+CHANGES = {"none": {}, "lpe-fk": {"dim": 16, "k": 4}, "lpe-lk": {"dim": 16, "k": 4}, "llpe": {"dim": 16}}
+CHANGES |= {"llpe-probes": {"dim": 16, "probes": 8}}
 SMALL = {
     "graphs": [{"title": "two blocks", "names": ["sbm:n=160,degree=16,homophily={}"], "classes": 2}],
     "values": [0.0, 1.0],
-    "encodings": {
-        name: SBM["encodings"][name] | options
-        for name, options in {
-            "none": {},
-            "lpe-fk": {"dim": 16, "k": 4},
-            "lpe-lk": {"dim": 16, "k": 4},
-            "llpe": {"dim": 16},
-            "llpe-probes": {"dim": 16, "probes": 8},
-        }.items()
-    },
+    "encodings": {name: SBM["encodings"][name] | options for name, options in CHANGES.items()},
     "model": {"name": "mlp", "hidden": 16},
     "training": {"lr": 0.05, "epochs": 120, "patience": 120},
     "splits": 2,
@@ -32,20 +25,14 @@ def written(context):
 
 
 def test_first_eigenvectors_help_where_neighbours_agree_last_where_they_differ_llpe_at_both(written):
+    assert [file.name for file in written] == [f"sbm.{suffix}" for suffix in ("csv", "md", "tex", "png", "pdf")]
+    assert SBM["smaller"][0] in written[1].read_text()
     found = pd.read_csv(written[0]).pivot(index="encoding", columns="homophily", values="mean").T
     good, poor = 0.85, 0.78
     assert found["lpe-fk"][1.0] > good > poor > found["lpe-fk"][0.0]
     assert found["lpe-lk"][0.0] > good > poor > found["lpe-lk"][1.0]
     assert found["none"].max() < poor
     assert found[["llpe", "llpe-probes"]].min().min() > good
-
-
-def test_a_sweep_leaves_numbers_tables_and_figures(written):
-    assert [file.name for file in written] == [f"sbm.{suffix}" for suffix in ("csv", "md", "tex", "png", "pdf")]
-    assert "| lpe-fk |" in written[1].read_text()
-    assert "over 2 splits" in written[1].read_text()
-    assert SBM["smaller"][0] in written[1].read_text()
-    assert r"\begin{tabular}{lrr}" in written[2].read_text()
 
 
 def test_a_sweep_that_is_run_again_trains_nothing_and_writes_the_same(written, context):

@@ -1,14 +1,12 @@
-"""The paper's tables: what is written, that they resume, and that the page is made from their files."""
+"""The paper's tables: what is written, and that they resume."""
 
-import csv
 import json
-from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from llpe.lab import Dask
-from llpe.paper import Context, run_study, settings_of
-from llpe.paper.experiments import experiments_page
+from llpe.paper import Context, run_study, settings_of, tables
 from llpe.paper.results import COLUMNS, read_results
 from llpe.runs import load_runs
 
@@ -53,14 +51,11 @@ def test_a_table_writes_every_cell_with_the_agreed_columns(written):
     assert files[0].read_text().splitlines()[0] == agreed == ",".join(COLUMNS)
     results = results_of(folder)
     assert list(results.encoding) == ROWS
-    assert set(results.splits) == {3}
-    assert set(results.trials) == {1}
-    assert results["rank"].min() >= 1
+    assert set(zip(results.splits, results.trials, strict=True)) == {(3, 1)}
     assert list(results.wins.isna()) == [False, True, False, False]
     assert "lpe-fk" in files[3].read_text()
     assert sorted(round(100 * run.mean, 2) for run in load_runs([folder / "runs"])) == sorted(results["mean"])
-    with files[2].open() as file:
-        assert all(json.loads(row["choice"])["lr"] == 0.01 for row in csv.DictReader(file))
+    assert all(json.loads(choice)["lr"] == 0.01 for choice in pd.read_csv(files[2]).choice)
 
 
 def test_a_table_from_a_cluster_is_the_same(written, tmp_path):
@@ -69,14 +64,6 @@ def test_a_table_from_a_cluster_is_the_same(written, tmp_path):
     with distributed.LocalCluster(1, **here) as cluster, Dask(cluster.scheduler_address) as engine:
         files = run_study("table-small", context_of(tmp_path, engine=engine), SMALL)
     assert [file.read_text() for file in files] == [file.read_text() for file in written[0]]
-
-
-def test_the_page_is_made_from_the_files(written):
-    page = experiments_page(written[1] / "out", to=written[1] / "docs" / "experiments.md")
-    first = results_of(written[1]).iloc[0]
-    assert f"{first['mean']:.2f} ± {first['std']:.2f}" in page
-    assert "Paired comparison over the splits" in page
-    assert "The search behind each cell" in page
 
 
 def test_a_stopped_table_goes_on_and_ends_the_same(written, tmp_path):
@@ -123,9 +110,16 @@ def test_what_is_missing_or_left_to_another_budget_is_said(untrained):
     assert any("left to the budget `paper`" in line and "tolokers with sage (elastic)" in line for line in context.said)
 
 
-def test_a_missing_benchmark_is_named_with_the_reason(tmp_path, monkeypatch):
-    monkeypatch.setenv("LLPE_DATA_MIRROR", str(tmp_path))
-    said = []
-    missing = replace(context_of(tmp_path, say=said.append), data_root=tmp_path / "data")
-    assert missing.load("penn94") is None
-    assert said[0].startswith("penn94 is left out: ")
+def test_both_presets_are_searched_over_the_same_splits_and_the_papers_is_that_of_the_table(context):
+    graph, config = "sbm:n=60", {"encoding": {"dim": 8}, "training": {"epochs": 5}}
+    files = run_study("presets", context, settings_of("presets", "quick") | {"graphs": [[graph]], "config": config})
+    rows = pd.read_csv(files[0])
+    assert set(rows.encoding) == {"llpe-minmax", "llpe"}
+    for preset in ("paper", "authors"):
+        assert list(rows.split[rows.preset == preset]) == [0, 1, 2] * 2
+    assert f"{graph}, mlp, llpe-minmax" in files[1].read_text()
+    searches = {path: path.read_text() for path in context.runs.rglob("search.toml")}
+    assert sorted("authors" in text for text in searches.values()) == [False, False, True, True]
+    table = settings_of("table-small", "quick") | {"config": config}
+    tables.compute(tables.Cell(graph, "mlp", "llpe"), context.load(graph), table, context)
+    assert set(context.runs.rglob("search.toml")) == set(searches)

@@ -86,7 +86,7 @@ def verify(
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"`output` must be a folder, got the file {str(out)!r}.")
     from llpe.paper.theory import CHECKS, VerificationError
-    from llpe.paper.theory.figure import draw_statement
+    from llpe.paper.theory.base import draw_statement
 
     checks = [CHECKS[name](seed) for name in track(list(CHECKS), "verify", str)]
     figures = []

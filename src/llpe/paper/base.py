@@ -1,7 +1,7 @@
 """What all studies share: where files go, how much to spend, how progress is shown, and what a study writes.
 
-A study is a config file in ``configs/`` and a runner: a function of its name, its settings and a :class:`Context` that
-returns the files it wrote. Everything it trains goes to run folders, so that a stopped study continues.
+A study is a config file in ``configs/`` and the ``runner`` that it names: a function of its name, its settings and a
+:class:`Context` that returns the files it wrote. What it trains goes to run folders, so that a stopped study continues.
 
 A config says what all budgets share, and in the tables ``[quick]``, ``[standard]`` and ``[paper]`` what one of them
 changes. ``base`` names another config that it starts from.
@@ -10,18 +10,19 @@ changes. ``base`` names another config that it starts from.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from llpe.data import DownloadError, NodeDataset, load_graph
+from llpe.data import DownloadError, NodeDataset, load_file, load_graph
+from llpe.data.benchmarks import find_file
 from llpe.lab import Dask, assign, run
 from llpe.lab.config import build
-from llpe.lab.engine import each
 from llpe.lab.spaces import as_in_the_paper
 from llpe.report.figures import save_figure
 from llpe.report.tables import Table
@@ -56,7 +57,6 @@ STUDIES = (
     "benchmark-encodings",
     "benchmark-where",
 )
-PIECES = 9  # of one item at least, roughly: a wave of a search, or the splits of a run
 Settings = dict[str, Any]
 Track = Callable[[Sequence[Any], str, Callable[[Any], str]], Iterable[Any]]
 
@@ -87,16 +87,11 @@ class Context:
     device: str = "cpu"
     engine: Dask | None = None
 
-    def each(
-        self, compute: Callable[[Any], Any], items: Sequence[Any], title: str, describe: Callable[[Any], str] = str
-    ) -> Iterator[tuple[Any, Any]]:
-        """The items with what ``compute`` makes of them, tracked: one after another, or as they come from a cluster."""
-        found = each(self.engine, compute, items, pieces=PIECES)
-        yield from (next(found) for _ in self.track(items, title, describe))
-
-    def load(self, name: str) -> NodeDataset | None:
-        """A graph; None, with a note, if its files are missing."""
+    def load(self, name: str, file: str = "") -> NodeDataset | None:
+        """A graph, from a file below the data root if one is given; None, with a note, if its files are missing."""
         try:
+            if file:
+                return load_file(find_file(file, root=self.data_root))
             return load_graph(name, data_root=self.data_root)
         except DownloadError as error:
             self.say(f"{name} is left out: {error}")
@@ -155,6 +150,16 @@ class Context:
         with replacing(self.out / name) as partial:
             partial.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
         return self.out / name
+
+
+def run_study(name: str, context: Context, settings: Settings | None = None) -> list[Path]:
+    """Runs a study, with the settings of its config file unless others are given; returns the files it wrote."""
+    settings = settings_of(name, context.budget) if settings is None else settings
+    for remark in remarks_of(settings):
+        context.say(remark)
+    module, function = settings["runner"].split(".")
+    written: list[Path] = getattr(import_module(f"llpe.paper.{module}"), function)(name, settings, context)
+    return written
 
 
 def settings_of(name: str, budget: Budget = "standard") -> Settings:

@@ -27,12 +27,12 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
-from llpe.data import DownloadError, NodeDataset, Split, file_splits, load_file, official_splits, random_splits
+from llpe.data import NodeDataset, Split, file_splits, official_splits, random_splits
 from llpe.data.benchmarks import find_file
 from llpe.lab import SearchConfig, search
 from llpe.paper.base import Context, Settings, merge
-from llpe.paper.local import FIFTHS
 from llpe.paper.results import read_table
+from llpe.paper.studies import FIFTHS
 from llpe.report.charts import fifths
 from llpe.report.statistics import holm, signed_rank
 from llpe.runs import RunFolder
@@ -54,7 +54,7 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
         if cell in done:
             continue
         if base["dataset"] not in loaded:
-            loaded = {base["dataset"]: _load(base, context)}  # one graph at a time
+            loaded = {base["dataset"]: context.load(base["dataset"], base.get("file", ""))}  # one graph at a time
         if (dataset := loaded[base["dataset"]]) is not None:
             rows = pd.concat([rows, pd.DataFrame(compute(dataset, base, cell, settings, context))])
             written = _write(name, rows.assign(command=context.command(name)), settings, context)
@@ -86,23 +86,20 @@ def compute(
         ones = Data(x=torch.ones(dataset.num_nodes, 1), y=dataset.data.y, edge_index=dataset.data.edge_index)
         dataset = replace(dataset, data=ones)
     splits = make_splits(dataset, base, condition, context)[: most.get("splits")]
-    file = (
-        context.runs / "splits" / f"{base['dataset'].replace('/', '-')}-{cell[1]}-{len(splits)}.npz".replace(" ", "-")
-    )
+    name = f"{base['dataset'].replace('/', '-')}-{cell[1]}-{len(splits)}.npz"
+    file = context.runs / "splits" / name.replace(" ", "-")
     file.parent.mkdir(parents=True, exist_ok=True)
     masks = [[np.isin(np.arange(dataset.num_nodes), ids) for ids in (s.train, s.val, s.test)] for s in splits]
     write_arrays(file, dict(zip(("train", "val", "test"), map(np.stack, zip(*masks, strict=True)), strict=True)))
+    epochs = most.get("epochs", base["training"]["epochs"])
     raw = {
-        "dataset": str(_place(base, context)),
+        "dataset": str(find_file(base["file"], root=context.data_root)) if "file" in base else base["dataset"],
         "encoding": encoding,
         "model": base["model"] | ({"where": cell[4]} if cell[4] != "input" else {}),
-        "training": base["training"] | {key: most[key] for key in ("epochs",) if key in most},
+        # the best epoch, no early stop
+        "training": base["training"] | {"epochs": epochs, "patience": epochs, "device": context.device},
         "splits": {"kind": str(file), "count": len(splits)},
     }
-    raw["training"] |= {
-        "patience": raw["training"]["epochs"],
-        "device": context.device,
-    }  # the best epoch, no early stop
     plan = SearchConfig(method="grid", preset="own", space=space)
     found = search(dataset, raw, plan, root=context.runs, workers=context.workers, engine=context.engine)
     trained = RunFolder.read(found.run)
@@ -192,15 +189,3 @@ def _known(name: str, context: Context) -> pd.DataFrame:
 def _write(name: str, rows: pd.DataFrame, settings: Settings, context: Context) -> list[Path]:
     results = summarise(rows, settings).assign(command=context.command(name))
     return [context.write_csv(name, results), context.write_csv(f"{name}-splits", rows)]
-
-
-def _place(base: Settings, context: Context) -> str | Path:
-    return find_file(base["file"], root=context.data_root) if "file" in base else base["dataset"]
-
-
-def _load(base: Settings, context: Context) -> NodeDataset | None:
-    try:
-        return load_file(_place(base, context)) if "file" in base else context.load(base["dataset"])
-    except DownloadError as error:
-        context.say(f"{base['dataset']} is left out: {error}")
-        return None

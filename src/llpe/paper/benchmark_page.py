@@ -1,5 +1,4 @@
-"""The page of the benchmark and its figure, made from ``results/benchmark-*.csv``: its sentences say what the numbers
-show, no more.
+"""The page of the benchmark and its figure, from ``results/benchmark-*.csv``: its sentences say what numbers show.
 
 python -m llpe.paper.benchmark_page results docs/benchmark.md
 """
@@ -26,6 +25,7 @@ from llpe.storage import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+PLACED = [*BLOCK, "where"]
 PLACES = {"input": "at the input", "layers": "at every layer"}
 PREFACE = """# Do encodings help tuned models?
 
@@ -56,11 +56,28 @@ def benchmark_page(results: str | Path) -> str:
         parts += [f"![{text}](benchmark.png)", f"{text} over splits or seeds (not corrected for their number)."]
     for name, section in (("bases", _bases), ("encodings", _encodings), ("where", _where)):
         study = f"benchmark-{name}"
-        path = Path(results) / f"{study}.csv"
+        found, whole = read(results, study)
         parts += [f"## {settings_of(study)['title']}", f"`llpe reproduce {study} --budget standard`"]
-        found = read_table(path) if path.is_file() else pd.DataFrame(columns=[*CELL, "mean"])
-        parts += [*(section(found) if len(found) else []), *_missing(study, found)]
+        parts += section(found) if len(found) else []
+        if missing := [_name(*block) for block in whole if not whole[block]]:
+            parts.append(f"**Not computed, or not whole:** {'; '.join(missing)}.")
     return "\n\n".join(parts) + "\n"
+
+
+def read(results: str | Path, study: str, part: str = "") -> tuple[pd.DataFrame, dict[tuple[str, ...], bool]]:
+    """The rows of a study, and its blocks: is each whole? That is, are all of its cells there, and ``none``?
+
+    The column ``whole`` says the same of the block of each row.
+    """
+    path = Path(results) / f"{study}{part}.csv"
+    found = read_table(path) if path.is_file() else pd.DataFrame(columns=CELL)
+    there = set(map(tuple, found[CELL].to_numpy()))
+    blocks: dict[tuple[str, ...], bool] = {}
+    for _, cell in cells(settings_of(study)):
+        block, none = (*cell[:3], cell[4]), (*cell[:3], "none", "input")
+        blocks[block] = blocks.get(block, none in there) and cell in there
+    whole = [blocks.get(tuple(block), False) for block in found[PLACED].to_numpy()]
+    return found.assign(whole=whole), blocks
 
 
 def gains(results: str | Path) -> list[Interval]:
@@ -69,10 +86,8 @@ def gains(results: str | Path) -> list[Interval]:
 
     out = []
     for study in ("benchmark-encodings", "benchmark-where"):
-        path = Path(results) / f"{study}-splits.csv"
-        rows = read_table(path) if path.is_file() else pd.DataFrame(columns=CELL)
-        whole = [block for block, there in whole_blocks(study, rows).items() if there]
-        for dataset, condition, model, where in whole:
+        rows, whole = read(results, study, "-splits")
+        for dataset, condition, model, where in filter(whole.get, whole):
             own = rows[(rows[BLOCK] == [dataset, condition, model]).all(axis=1)]
             scores = own.pivot(index=["where", "encoding"], columns="split", values="test")
             group = "\n".join([dataset, *([condition] if condition != "all" else [])])
@@ -89,22 +104,6 @@ def gains_figure(intervals: list[Interval]) -> Figure:
     for ax in figure.axes:
         ax.axhline(0, color=INK, linewidth=1.0)
     return figure
-
-
-def whole_blocks(study: str, found: pd.DataFrame) -> dict[tuple[str, ...], bool]:
-    """Every block of a study with its place, and whether all of its cells and ``none`` are computed."""
-    there: set[tuple[str, ...]] = set(map(tuple, found[CELL].to_numpy()))
-    out: dict[tuple[str, ...], bool] = {}
-    for _, cell in cells(settings_of(study)):
-        block, none = (*cell[:3], cell[4]), (*cell[:3], "none", "input")
-        out[block] = out.get(block, none in there) and cell in there
-    return out
-
-
-def _missing(study: str, found: pd.DataFrame) -> Iterator[str]:
-    left = [_name(*block) for block, whole in whole_blocks(study, found).items() if not whole]
-    if left:
-        yield f"**Not computed, or not whole:** {'; '.join(left)}."
 
 
 def _name(dataset: str, condition: str, model: str, where: str) -> str:
@@ -131,7 +130,6 @@ def _bases(found: pd.DataFrame) -> Iterator[str]:
 
 
 def _encodings(found: pd.DataFrame) -> Iterator[str]:
-    whole = whole_blocks("benchmark-encodings", found)
     for block, part in found.groupby(BLOCK, sort=False):
         rows = [
             [
@@ -147,12 +145,11 @@ def _encodings(found: pd.DataFrame) -> Iterator[str]:
         splits = part["splits"].max()
         header = ["encoding", "where", "test score in %", "difference to none", "p", "seconds", "settings"]
         yield Table(f"{block[0]}, {block[2]}: {splits} splits or seeds", header, rows).markdown()
-        yield from _verdicts(part, whole)
-    yield from _default(found[[whole.get(tuple(block), False) for block in found[[*BLOCK, "where"]].to_numpy()]])
+        yield from _verdicts(part)
+    yield _default(found[found["whole"]])
 
 
 def _where(found: pd.DataFrame) -> Iterator[str]:
-    whole = whole_blocks("benchmark-where", found)
     for (dataset, model), part in found.groupby(["dataset", "model"], sort=False):
         texts = {
             (row.encoding, row.condition): number(row.mean, row.std)
@@ -165,19 +162,17 @@ def _where(found: pd.DataFrame) -> Iterator[str]:
         title = f"{dataset}, {model}: test score of none in %, and differences to it"
         yield Table(title, ["encoding", *conditions], rows).markdown()
         for _, own in part.groupby("condition", sort=False):
-            yield from _verdicts(own, whole)
+            yield from _verdicts(own)
 
 
-def _verdicts(part: pd.DataFrame, whole: dict[tuple[str, ...], bool]) -> Iterator[str]:
-    block = tuple(part[BLOCK].iloc[0])
-    for where, own in part[part["encoding"] != "none"].groupby("where", sort=False):
-        if whole.get((*block, str(where))):
-            yield verdict(own)
+def _verdicts(part: pd.DataFrame) -> Iterator[str]:
+    for _, own in part[part["whole"] & (part["encoding"] != "none")].groupby("where", sort=False):
+        yield verdict(own)
 
 
 def verdict(part: pd.DataFrame) -> str:
     """What a whole block shows, in one sentence."""
-    place = _name(*part[[*BLOCK, "where"]].iloc[0])
+    place = _name(*part[PLACED].iloc[0])
     tested = part[part["p_holm"].notna()].sort_values("difference", ascending=False, kind="stable")
     words = []
     for sign, verb in ((1, "raise"), (-1, "lower")):
@@ -187,16 +182,15 @@ def verdict(part: pd.DataFrame) -> str:
     return f"**{place}**: {'; '.join(words)}."
 
 
-def _default(found: pd.DataFrame) -> Iterator[str]:
+def _default(found: pd.DataFrame) -> str:
     """The encoding with the highest mean difference over all whole blocks, if there are several of them."""
-    blocks = found[[*BLOCK, "where"]].drop_duplicates()
+    blocks = found[PLACED].drop_duplicates()
     if len(blocks) < 2:
-        yield "Which encoding to take by default is not said before two blocks are whole."
-        return
+        return "Which encoding to take by default is not said before two blocks are whole."
     means = found.dropna(subset="difference").groupby(["encoding", "where"])["difference"].mean().sort_values()
     (encoding, where), gain = means.index[-1], means.iloc[-1]
     chosen = f"{encoding} at {where}" if gain > 0 else "none"
-    yield f"Highest mean over the {len(blocks)} whole blocks: {chosen} ({max(gain, 0.0):+.2f} points over none)."
+    return f"Highest mean over the {len(blocks)} whole blocks: {chosen} ({max(gain, 0.0):+.2f} points over none)."
 
 
 def _gain(difference: float, p: float) -> tuple[str, str]:

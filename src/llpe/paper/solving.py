@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import io
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ from llpe.spectrum import end_spectrum
 
 PANELS = {"first": "first k eigenpairs", "both": "first and last k eigenpairs"}
 Row = dict[str, Any]
-Measure = Callable[..., dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,9 @@ class Case:
         return f"{what}, n = {self.n}, graph {self.seed + 1}"
 
 
-def run(name: str, settings: Settings, context: Context, *, measure: Measure = measure) -> list[Path]:
+def run(name: str, settings: Settings, context: Context) -> list[Path]:
     """Measures what is not measured yet, and writes table and figure of one quantity."""
-    found = measure_all(settings, context, measure)
+    found = measure_all(settings, context)
     rows = [_row(settings, found, method, k, n) for method, k in _lines(settings) for n in settings["sizes"]]
     probes = f"probes ({settings['probes']['probes']}, order {settings['probes']['order']})"
     points = _points(rows, probes, settings["unit"])
@@ -72,7 +71,7 @@ def _lines(settings: Settings) -> list[tuple[str, int]]:
     return [*((method, k) for method in PANELS for k in settings["counts"]), ("probes", 0)]
 
 
-def measure_all(settings: Settings, context: Context, measure: Measure) -> dict[Case, Row]:
+def measure_all(settings: Settings, context: Context) -> dict[Case, Row]:
     """The measurements that could be made, with a note about each of the others."""
     found: dict[Case, Row] = {}
     given_up: dict[tuple[str, int], int] = {}
@@ -81,7 +80,7 @@ def measure_all(settings: Settings, context: Context, measure: Measure) -> dict[
         if smaller is not None and smaller < case.n:
             context.say(f"{case} is left out, as n = {smaller} was.")
             continue
-        result = _measure(context.runs / "solving", case, settings, measure)
+        result = _measure(context.runs / "solving", case, settings)
         if "reason" in result:
             context.say(f"{case} is left out: it {result['reason']}.")
             given_up.setdefault((case.method, case.k), case.n)
@@ -90,7 +89,7 @@ def measure_all(settings: Settings, context: Context, measure: Measure) -> dict[
     return found
 
 
-def _measure(folder: Path, case: Case, settings: Settings, measure: Measure) -> Row:
+def _measure(folder: Path, case: Case, settings: Settings) -> Row:
     """A measurement, from its file if it was made before; one that took too long is repeated with more time."""
     limit = settings["limit"]
     file = folder / f"{case.method}-k{case.k}-n{case.n}-seed{case.seed}.json"

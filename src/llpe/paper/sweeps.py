@@ -3,8 +3,8 @@
 Every encoding is trained for every value of the option on every graph. The option is in the name of a graph, as ``{}``,
 or else it is one of the encoding. Settings:
 
-    graphs                       of each: names, of which the first whose files are there is taken; title, classes; and
-                                 a model, training, splits or values of its own
+    graphs                       of each: names (the first that is at hand is taken), title, classes; and a model,
+                                 training, splits or values of its own
     option, values, symbol       what varies, and its letter
     encodings, model, training, splits   the config of a run
     baseline                     an encoding without the option: one run, drawn as a level line
@@ -38,10 +38,16 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     def load(*names: str) -> NodeDataset:
         return context.load_groups(name, [names])[0]
 
-    if settings["option"] == "k":
+    if settings["option"] == "k":  # leave out those for which the graph has too few eigenpairs
         dataset = load(*settings["graphs"][0]["names"])
-        settings = settings | {"values": _possible(settings["values"], dataset, context)}
-    points = [(own, value, encoding) for own in parts(settings) for value, encoding in _lines(own)]
+        for k in settings["values"]:
+            if 2 * k > dataset.num_nodes:
+                context.say(f"k = {k} is left out: {dataset.name} has {dataset.num_nodes} eigenpairs in all.")
+        settings = settings | {"values": [k for k in settings["values"] if 2 * k <= dataset.num_nodes]}
+    points: list[tuple[Settings, Any, str]] = []
+    for own in parts(settings):
+        points += [(own, "", own["baseline"]["name"])] if "baseline" in own else []
+        points += [(own, value, encoding) for value in own["values"] for encoding in own["encodings"]]
 
     def describe(point: tuple[Settings, Any, str]) -> str:
         own, value, encoding = point
@@ -50,15 +56,14 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     rows = []
     for own, value, encoding in context.track(points, settings["title"], describe):
         dataset = load(*(each.format(value) for each in own["names"]))
-        trained = context.train(dataset, config_of(own, dataset.name, _encoding(own, value, encoding)))
+        options = own["baseline"] if value == "" else own["encodings"][encoding]
+        if value != "" and own["option"] != "homophily":  # which is one of the graph
+            options = options | {own["option"]: value}
+        trained = context.train(dataset, config_of(own, dataset.name, options))
         names = {"graph": own["title"] or dataset.name, "model": own["model"]["name"], "encoding": encoding}
-        scores = {
-            "mean": trained.mean,
-            "std": trained.std,
-            "splits": len(trained.scores),
-            "failed": len(trained.failed),
-        }
         names |= {own["option"]: value}
+        scores = {"mean": trained.mean, "std": trained.std, "splits": len(trained.scores)}
+        scores |= {"failed": len(trained.failed)}
         rows.append({column: names[column] for column in own["columns"]} | scores)
     return context.write(name, rows, grids(settings, rows), {name: _figure(settings, rows)})
 
@@ -70,26 +75,6 @@ def parts(settings: Settings) -> list[Settings]:
         own = merge(settings, {key: graph[key] for key in OWN if key in graph})
         out.append(own | {"title": graph.get("title", ""), "names": graph["names"]})
     return out
-
-
-def _lines(own: Settings) -> list[tuple[Any, str]]:
-    baseline = [("", own["baseline"]["name"])] if "baseline" in own else []
-    return baseline + [(value, encoding) for value in own["values"] for encoding in own["encodings"]]
-
-
-def _possible(counts: Sequence[int], dataset: NodeDataset, context: Context) -> list[int]:
-    """The k for which the graph has enough eigenpairs."""
-    for k in counts:
-        if 2 * k > dataset.num_nodes:
-            context.say(f"k = {k} is left out: {dataset.name} has {dataset.num_nodes} eigenpairs in all.")
-    return [k for k in counts if 2 * k <= dataset.num_nodes]
-
-
-def _encoding(own: Settings, value: Any, name: str) -> Settings:
-    """The encoding of a run with its option; homophily is an option of the graph."""
-    if value == "":
-        return dict(own["baseline"])
-    return own["encodings"][name] | ({} if own["option"] == "homophily" else {own["option"]: value})
 
 
 def grids(settings: Settings, rows: Sequence[Row]) -> list[Table]:

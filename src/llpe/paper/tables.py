@@ -5,6 +5,10 @@ Which cells a table has, and how each is searched, is in ``configs/table-*.toml`
 evenly over the learning rates and optimisers of the paper's grid.
 
 Files are written after each cell. Processes that share the folder of runs share the work.
+
+``presets`` asks which settings give what: the paper's stated protocol, and the settings of its authors' published code.
+Two spaces and patiences, see :mod:`llpe.lab.spaces`, each searched with as many trials as the cell has in the paper's
+table, over the same splits; the searches of the paper's protocol are those of ``table-small``.
 """
 
 from __future__ import annotations
@@ -20,12 +24,17 @@ import pandas as pd
 
 from llpe.data import NodeDataset
 from llpe.lab import SearchConfig, assign, search
+from llpe.lab.engine import each
 from llpe.lab.search import BusyError
 from llpe.paper.base import Context, Settings, merge, settings_of
-from llpe.paper.results import CELL, beside_the_paper, read_results, read_table, score, tables
+from llpe.paper.results import CELL, beside_the_paper, number, paper_numbers, read_results, read_table, score, tables
+from llpe.report.statistics import signed_rank
+from llpe.report.tables import MISSING, Table
 from llpe.runs import RunFolder, read_best
 
 BUSY_SECONDS = 10.0  # before looking again at what another process is computing
+PIECES = 9  # of one cell at least, roughly: a wave of a search, or the splits of a run
+PRESETS = ("paper", "authors")
 
 
 @dataclass(frozen=True)
@@ -52,13 +61,13 @@ class Scored:
 def run(name: str, settings: Settings, context: Context) -> list[Path]:
     """Computes what can be computed here and writes the table's files.
 
-    Cells that are in the files already, and were made by the same command, stay until they are computed again: a table
-    whose run folders are on another machine is not lost by going on with it here.
+    Cells that are in the files already, and were made by the same command, stay until they are computed again. So a
+    table can be continued here if its run folders are on another machine.
     """
     cells = cells_of(settings)
     if context.budget == "standard":
         _say_left_out(name, cells, context)
-    data = {each: context.load(each) for each in dict.fromkeys(cell.dataset for cell in cells)}
+    data = {graph: context.load(graph) for graph in dict.fromkeys(cell.dataset for cell in cells)}
     todo = [(cell, dataset) for cell in cells if (dataset := data[cell.dataset]) is not None]
     if not todo:
         raise ValueError(f"{name} must have a graph, got no benchmark. Fetch one, or give its folder.")
@@ -79,14 +88,16 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     written: list[Path] = []
     while todo:
         busy = []
-        for (cell, dataset), found in context.each(compute_or_say, todo, name, lambda item: str(item[0])):
+        results = each(context.engine, compute_or_say, todo, pieces=PIECES)
+        for _ in context.track(todo, name, lambda item: str(item[0])):
+            (cell, dataset), found = next(results)  # in the order of ``todo``, or as they come from a cluster
             if isinstance(found, BusyError):
                 busy.append((cell, dataset))
             elif isinstance(found, Exception):
                 context.say(f"{cell} is left out: {found}")
             else:
                 known[cell] = found
-                written = write(name, {each: known[each] for each in cells if each in known}, context)
+                written = write(name, {one: known[one] for one in cells if one in known}, context)
         todo = busy
         time.sleep(BUSY_SECONDS if busy else 0)
     return written
@@ -167,8 +178,8 @@ def read(name: str, context: Context) -> dict[Cell, Scored]:
 
 def write(name: str, cells: Mapping[Cell, Scored], context: Context) -> list[Path]:
     """All files of a table: its cells as CSV, Markdown and LaTeX, the scores of every split, and every search."""
-    splits, searches = (pd.concat(getattr(each, part) for each in cells.values()) for part in ("splits", "search"))
-    metrics = [each.metric for each in cells.values()]
+    splits, searches = (pd.concat(getattr(one, part) for one in cells.values()) for part in ("splits", "search"))
+    metrics = [one.metric for one in cells.values()]
     results = score(splits, searches.assign(metric=metrics)).assign(command=context.command(name))
     return [
         context.write_csv(name, results),
@@ -176,3 +187,37 @@ def write(name: str, cells: Mapping[Cell, Scored], context: Context) -> list[Pat
         context.write_csv(f"{name}-search", searches),
         *context.write_grids(name, [*tables(results), *beside_the_paper(results)]),
     ]
+
+
+def presets(name: str, settings: Settings, context: Context) -> list[Path]:
+    """Every graph, model and form of LLPE, searched with both presets; ``config`` changes what all of them share."""
+    data = {dataset.name: dataset for dataset in context.load_groups(name, settings["graphs"])}
+    cells = [
+        Cell(graph, model, form) for graph in data for model in settings["models"] for form in settings["encodings"]
+    ]
+    table = settings_of("table-small", context.budget) | {"config": settings.get("config", {})}
+    rows: list[dict[str, Any]] = []
+    for cell in context.track(cells, "Presets", str):
+        dataset = data[cell.dataset]
+        plan, splits = plan_of(table, dataset.num_nodes, cell)
+        theirs = {"method": plan.method, "trials": plan.trials, "preset": "authors"}
+        authors = table | {"plan": [], "search": theirs, "splits": splits}
+        for preset, how in zip(PRESETS, (table, authors), strict=True):
+            found = compute(cell, dataset, how, context).splits
+            rows += found.assign(preset=preset)[[*CELL, "preset", "split", "val", "test"]].to_dict("records")
+    return context.write(name, rows, [presets_table(pd.DataFrame(rows))], {})
+
+
+def presets_table(rows: pd.DataFrame) -> Table:
+    """Both presets side by side, from the rows of the CSV file."""
+    lines = []
+    for key, part in rows.groupby(CELL, sort=False):
+        paper, authors = (part["test"][part["preset"] == preset].to_numpy() for preset in PRESETS)
+        gains = authors - paper
+        published = paper_numbers().reindex([(*key[:2], "llpe")])
+        known = MISSING if published["mean"].isna().all() else number(*published.iloc[0])
+        texts = [number(tests.mean(), tests.std(ddof=1)) for tests in (paper, authors)]
+        lines.append([", ".join(key), *texts, f"{gains.mean():+.2f}", f"{signed_rank(gains):.3f}", known])
+    header = ["cell", "paper's protocol", "authors' settings", "gain", "p", "published"]
+    remark = "p: Wilcoxon's signed-rank test over the splits, two-sided, not corrected for the number of tests."
+    return Table("LLPE searched in two spaces: test accuracy in %", header, lines, [remark])

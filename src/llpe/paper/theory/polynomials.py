@@ -25,7 +25,6 @@ lower bound is false, and √2, which is false with m = 0; LLPE is trained with 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from itertools import product
 from typing import Literal
 
@@ -49,6 +48,19 @@ FAMILIES: dict[Family, str] = {
 LOWER, UPPER, PRINTED_UPPER = 0.5**0.5, (7 / 3) ** 0.5, 2**0.5  # of √n·R/C
 
 
+def features(values: np.ndarray, order: int, family: Family) -> np.ndarray:
+    """φ_0 … φ_order at each eigenvalue, shape (n, order + 1).
+
+    Example:
+        >>> features(np.array([0.0, 2.0]), 2, "monic").tolist()
+        [[1.0, -1.0, 0.5], [1.0, 1.0, 0.5]]
+    """
+    if family == "monomial":
+        return np.vander(values - 1, order + 1, increasing=True)
+    terms = basis(torch.from_numpy(values), order + 1).numpy()
+    return terms * np.r_[1.0, 2.0 ** -np.arange(order)] if family == "monic" else terms
+
+
 def monic(degree: int, x: np.ndarray) -> np.ndarray:
     """T̃_m(x) = 2^(1−m)·T_m(x), and 1 for m = 0.
 
@@ -56,8 +68,7 @@ def monic(degree: int, x: np.ndarray) -> np.ndarray:
         >>> monic(2, np.array([0.0, 1.0])).tolist()  # x² − ½
         [-0.5, 0.5]
     """
-    terms = basis(torch.from_numpy(np.asarray(x, dtype=np.float64) + 1), degree + 1)[:, degree].numpy()
-    return terms * 2.0 ** (1 - degree) if degree else terms
+    return features(x + 1, degree, "monic")[:, degree]
 
 
 def alternating_mean(samples: np.ndarray) -> float:
@@ -157,32 +168,15 @@ def _series_errors(function: Callable[[np.ndarray], np.ndarray], degrees: Sequen
     return np.array([np.abs((terms[:, : m + 1] @ theta[: m + 1]).numpy() - function(grid)).max() for m in degrees])
 
 
-def features(values: np.ndarray, order: int, family: Family) -> np.ndarray:
-    """φ_0 … φ_order at each eigenvalue, shape (n, order + 1).
-
-    Example:
-        >>> features(np.array([0.0, 2.0]), 2, "monic").tolist()
-        [[1.0, -1.0, 0.5], [1.0, 1.0, 0.5]]
-    """
-    if family == "monomial":
-        return np.vander(values - 1, order + 1, increasing=True)
-    terms = basis(torch.from_numpy(values), order + 1).numpy()
-    return terms * np.r_[1.0, 2.0 ** -np.arange(order)] if family == "monic" else terms
-
-
 def complexity(matrix: np.ndarray, seed: int = 0, draws: int = 1000) -> tuple[float, float]:
     """√n·R/C = E‖Xᵀσ‖/√n and its standard error: from all 2^n signs if these are at most ``draws``."""
     n = matrix.shape[0]
     if 2**n <= draws:
         norms = np.linalg.norm(np.array(list(product((-1.0, 1.0), repeat=n))) @ matrix, axis=1) / np.sqrt(n)
         return float(norms.mean()), 0.0
-    norms = np.linalg.norm(_signs(draws, n, seed) @ matrix, axis=1) / np.sqrt(n)
+    signs = 2.0 * np.random.default_rng(seed).integers(0, 2, size=(draws, n)) - 1
+    norms = np.linalg.norm(signs @ matrix, axis=1) / np.sqrt(n)
     return float(norms.mean()), float(norms.std(ddof=1) / np.sqrt(draws))
-
-
-@lru_cache(maxsize=2)
-def _signs(draws: int, n: int, seed: int) -> np.ndarray:
-    return 2.0 * np.random.default_rng(seed).integers(0, 2, size=(draws, n)) - 1
 
 
 @statement(
