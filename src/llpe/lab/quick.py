@@ -8,15 +8,16 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
-from llpe.lab.config import Config, assign, resolve
+from llpe.encodings import Encoding
+from llpe.lab.config import Config, assign, build
 
 QUICK = tomllib.loads(files("llpe.lab").joinpath("quick.toml").read_text("utf-8"))
 
 
 def quick_configs(
     dataset: str, num_nodes: int, settings: Mapping[str, Any] | None = None, *, model: str, splits: int, kind: str
-) -> tuple[list[Config], list[str]]:
-    """The experiments of a comparison, with ``settings`` for all; and, in words, what the graph is too large for.
+) -> tuple[list[tuple[Config, Encoding]], list[str]]:
+    """The experiments of a comparison with their encodings, and ``settings`` for all; and what is left out, in words.
 
     Example:
         >>> configs, left_out = quick_configs("sbm:n=100", 10_000, model="mlp", splits=8, kind="random")
@@ -35,10 +36,12 @@ def quick_configs(
         f"{name} is left out: it is slow beyond {limit} nodes, and this graph has {num_nodes}."
         for name, limit in slow.items()
     ]
-    return [resolve(assign(raw, dict(settings or {}))) for raw in raws], left_out
+    return [build(assign(raw, dict(settings or {}))) for raw in raws], left_out
 
 
-def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10, device: str = "cpu") -> list[Config]:
+def demo_configs(
+    *, models: Sequence[str] = ("mlp",), splits: int = 10, device: str = "cpu"
+) -> list[tuple[Config, Encoding]]:
     """Two blocks of nodes, without edges inside a block or without edges between them: graphs × models × encodings.
 
     Example:
@@ -48,6 +51,6 @@ def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10, device: 
     plan = QUICK["demo"]
     shared = {"training": plan["training"] | {"device": device}, "splits": {"count": splits}}
     return [
-        resolve(shared | {"dataset": graph, "encoding": each, "model": {"name": model, "hidden": plan["hidden"]}})
+        build(shared | {"dataset": graph, "encoding": each, "model": {"name": model, "hidden": plan["hidden"]}})
         for graph, model, each in product(plan["graphs"], models, plan["encodings"])
     ]
