@@ -100,8 +100,7 @@ def demo(
     """
     from llpe.cli.train import train_with_progress
     from llpe.lab.quick import demo_configs
-    from llpe.report.figures import save_figure
-    from llpe.report.plots import Interval, interval_plot
+    from llpe.report.figures import Interval, interval_plot, save_figure
     from llpe.report.tables import make_tables
     from llpe.runs import load_runs
 

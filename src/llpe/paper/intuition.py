@@ -15,7 +15,7 @@ import numpy as np
 
 from llpe.data import NodeDataset
 from llpe.paper.base import Context, Settings, config_of
-from llpe.report.plots import Cloud, scatter_plot
+from llpe.report.figures import Cloud, scatter_plot
 from llpe.report.tables import Table, percent
 from llpe.spectrum import end_spectrum
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from llpe.paper.base import Context, Settings, config_of, remarks_of
 from llpe.report.charts import fifths
-from llpe.report.plots import Interval, interval_plot
+from llpe.report.figures import Interval, interval_plot
 from llpe.report.tables import Table
 from llpe.runs import RunFolder
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from llpe.paper.base import Context, Settings, config_of, merge, remarks_of
-from llpe.report.plots import Point, line_plot
+from llpe.report.figures import Point, line_plot
 from llpe.report.tables import Table
 
 if TYPE_CHECKING:
