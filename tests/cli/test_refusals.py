@@ -35,6 +35,8 @@ REQUESTS = {
     "encode sbm:n=80 -o pe.npz --run runs/a k=3": "`--run` must be given without",
     "encode sbm:n=80 -o pe.npz --run a --encoding llpe": "`--run` must be given without",
     "encode sbm:n=80 -o pe.npz --run runs/a": "`run` must be a run folder",
+    "table .": "`runs` must hold run folders",
+    "table . --format xml": "`format` must be one of 'text', 'json', 'markdown', 'latex', 'csv', got 'xml'.",
     "report nowhere": "`runs` must be folders",
     "report . -o report.pdf": "`output` must end in one of .html, .htm",
     "compare sbm:n=80 -o no/such/folder/page.html": "`output` must be in an existing folder",

@@ -94,7 +94,7 @@ def test_accuracy_by_homophily_counts_every_test_node(runs, make_run):
     assert trace["customdata"] == [8 * 8, 8 * 8, 8 * 7, 8 * 8, 8 * 8]
     assert (trace["y"][0], trace["y"][-1]) == (0, 100)
     assert trace["line"]["color"] == ENCODINGS[trace["name"]]
-    folder = make_run(scores=[0.5])
+    folder = make_run("few", scores=[0.5])
     arrays = {"homophily": np.array([0.1, 0.9]), "correct": np.array([True, False])}
     write_arrays(folder / "split-00" / "predictions.npz", arrays)
     trace = charts.homophily_chart({"llpe": RunFolder.read(folder)}, styles(["llpe"]))["data"][0]

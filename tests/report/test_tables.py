@@ -217,18 +217,3 @@ def test_the_command_prints_every_format(two_by_two, tables, tmp_path):
     assert numbers == {"mean": 0.82, "std": 0.04 / 2**0.5}, "all digits"
     texts = {"model": "mlp", "encoding": "llpe", "dataset": "cora", "metric": "accuracy"}
     assert rows[0] == texts | {"splits": "2", "failed": "0", "unfinished": "0", "best": "True"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["."], "`runs` must hold run folders"),
-        ([".", "--format", "xml"], "`format` must be one of 'text', 'json', 'markdown', 'latex', 'csv', got 'xml'."),
-        ([], "Missing argument 'RUNS'. See `llpe table --help`."),
-    ],
-)
-def test_the_command_refuses_in_words(tmp_path, monkeypatch, arguments, says):
-    monkeypatch.chdir(tmp_path)
-    result = command(*arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert says in result.stderr
