@@ -32,9 +32,10 @@ def list_(
       llpe list encodings --json
     """
     from llpe.checks import check_choice
-    from llpe.lab.listing import list_all
 
     check_choice("what", what, ("all", *KINDS))
+    from llpe.lab.listing import list_all
+
     found = list_all(data_root)
     document = found if what == "all" else {kind: found[kind] for kind in found if kind.endswith(what)}
     if json:
