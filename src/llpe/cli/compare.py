@@ -64,8 +64,7 @@ def compare(
     for words in left_out:
         console.note(words)
     note_scaling(dataset, configs[0][0])
-    fits = [train_with_progress(dataset, config, encoding, runs, workers=workers) for config, encoding in configs]
-    trained = load_runs([fit.run or "" for fit in fits])
+    trained = load_runs([train_with_progress(dataset, *each, runs, workers=workers).run or "" for each in configs])
     best = find_best(trained, label_runs(trained))
     answer = best.sentence if best else "There is only one run, and nothing to compare it with."
     limits = reach(count, len(trained) - 1)
@@ -105,11 +104,11 @@ def demo(
     from llpe.runs import load_runs
 
     configs = demo_configs(models=("mlp", "gt") if full else ("mlp",), splits=splits, device=device or "cpu")
-    fits = [
-        train_with_progress(opt.open_graph(config.dataset), config, encoding, runs, workers=workers)
-        for config, encoding in configs
-    ]
-    trained = load_runs([fit.run or "" for fit in fits])
+    folders = []
+    for config, encoding in configs:
+        graph = opt.open_graph(config.dataset)
+        folders.append(train_with_progress(graph, config, encoding, runs, workers=workers).run or "")
+    trained = load_runs(folders)
     tables = make_tables(trained)
     shown = []
     for run in trained:
