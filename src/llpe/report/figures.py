@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from llpe.report.palette import DASHES, FAINT, INK, MARKERS, SERIES, THIRDS, styles
-from llpe.report.thirds import THIRDS as NAMES
 from llpe.storage import replacing
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def density_plot(shares: np.ndarray, path: Path, *, title: str = "") -> None:
     figure = new_figure(6.4, 3.4)
     ax = figure.subplots()
     top = 1.25 * float(height.max()) or 1.0
-    for third, (name, colour) in enumerate(zip(NAMES, THIRDS, strict=True)):
+    for third, (name, colour) in enumerate(THIRDS.items()):
         part = slice(third * values.size // 3, (third + 1) * values.size // 3)
         ax.stairs(height[part], edges[part.start : part.stop + 1], fill=True, color=colour, alpha=0.85)
         text = f"{name}\n{100 * values[part].sum():.1f} %"
