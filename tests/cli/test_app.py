@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import llpe as package
 from llpe.cli import app
-from llpe.cli.app import Program, explain, split_debug
+from llpe.cli.app import Program
 from llpe.data import DownloadError
 from llpe.graph import GraphWarning
 from llpe.storage import SpectrumError
@@ -39,16 +39,8 @@ def invoke(action, *arguments):
     return CliRunner().invoke(program, arguments or ["act"])
 
 
-def python(*arguments, **options):
-    environment = os.environ | {"OMP_NUM_THREADS": "1"} | options.pop("env", {})
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, **options)
-
-
-def test_version_is_the_packages(llpe):
-    assert llpe("--version").stdout == f"llpe {package.__version__}\n"
-
-
 def test_no_command_shows_the_help_which_names_every_command_in_full(llpe):
+    assert llpe("--version").stdout == f"llpe {package.__version__}\n"
     text = llpe("--help").stdout
     assert llpe().stdout.rstrip() == text.rstrip()
     assert "Examples:\n    llpe list" in text
@@ -69,8 +61,8 @@ def test_the_page_shows_commands_that_exist():
     assert set(re.findall(r"^## `llpe (\w+)", page, flags=re.MULTILINE)) <= set(NAMES)
 
 
-def test_help_imports_nothing_heavy():
-    code = """
+def test_help_imports_nothing_heavy(run_python):
+    run_python("""
 import sys
 from llpe.cli import app
 try:
@@ -79,9 +71,7 @@ except SystemExit as end:
     assert not end.code
 heavy = {"torch", "numpy", "scipy", "matplotlib", "pydantic", "rich.console", "llpe.data", "llpe.lab"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
-"""
-    done = python("-c", code)
-    assert done.returncode == 0, done.stderr
+""")
 
 
 @pytest.mark.parametrize(
@@ -100,6 +90,9 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
         (np.linalg.LinAlgError("Singular matrix"), 1, "error: Singular matrix"),
         (KeyError("x"), 1, "error: KeyError: 'x'. Run the same command with --debug to see where."),
         (ZeroDivisionError(), 1, "error: ZeroDivisionError: no message."),
+        (ValueError(), 2, "error: ValueError\n"),
+        (KeyboardInterrupt(), 130, "error: interrupted.\n"),
+        (typer.Abort(), 130, "error: interrupted.\n"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
@@ -118,18 +111,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(arguments):
     assert result.exit_code == 1
     assert "Traceback (most recent call last)" in result.stderr
     assert result.stderr.endswith("error: KeyError: 'x'.\n")
-
-
-def test_debug_after_two_dashes_is_an_argument():
-    assert split_debug(["a", "--debug", "--", "--debug"]) == (["a", "--", "--debug"], True)
-    assert split_debug(["a", "--", "--debug"]) == (["a", "--", "--debug"], False)
-
-
-@pytest.mark.parametrize("arguments", [["act"], ["act", "--debug"]])
-def test_interruption_is_130_without_a_traceback(arguments):
-    result = invoke(KeyboardInterrupt(), *arguments)
-    assert (result.exit_code, result.stderr) == (130, "error: interrupted.\n")
-    assert explain(typer.Abort()) == (130, "interrupted.")
+    assert invoke(KeyboardInterrupt(), *arguments).stderr == "error: interrupted.\n"
 
 
 def test_exit_codes_of_commands_are_kept():
@@ -165,11 +147,6 @@ def test_warnings_of_the_library_are_notes_and_shown_once():
     assert "DeprecationWarning: somebody else's" in invoke(act, "act", "--debug").stderr
 
 
-def test_errors_without_words_are_described_by_their_names():
-    assert explain(ValueError()) == (2, "ValueError")
-    assert explain(KeyError("x"), debug=True) == (1, "KeyError: 'x'.")
-
-
 def test_a_reader_who_leaves_early_is_no_error():
     arguments = [sys.executable, "-m", "llpe.cli", "--help"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -186,20 +163,17 @@ def test_closed_streams_are_no_error():
 
 @pytest.mark.parametrize("seconds", [0.1, 0.2, 0.4])
 def test_ctrl_c_while_the_program_is_loaded_shows_no_traceback(seconds):
-    code = f"""
-import os, signal, sys, threading
-threading.Timer({seconds}, os.kill, (os.getpid(), signal.SIGINT)).start()
-sys.argv = ["llpe", "list"]
-from llpe.cli import main
-main()
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    code = (
+        f"import os, signal, threading; threading.Timer({seconds}, os.kill, (os.getpid(), signal.SIGINT)).start(); "
+        "from llpe.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "list"], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode in (0, 130)
 
 
-def test_the_program_runs_as_a_process(tmp_path):
-    done = python("-m", "llpe.cli", "spectrum", "sbm:n=50", cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"})
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("graph         sbm:n=50: 50 nodes")
-    assert "1 ? eigenvalue 0" in done.stdout, "what ASCII lacks is a question mark"
+def test_the_program_runs_as_a_process_and_what_ascii_lacks_is_a_question_mark():
+    command, environment = [sys.executable, "-m", "llpe.cli", "spectrum", "sbm:n=50"], {"PYTHONIOENCODING": "ascii"}
+    printed = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, check=True).stdout
+    assert printed.startswith("graph         sbm:n=50: 50 nodes")
+    assert "1 ? eigenvalue 0" in printed

@@ -68,14 +68,6 @@ def test_bad_requests_are_refused_and_leave_nothing(llpe, edges, tmp_path, monke
     assert "it is not finished" in llpe("encode", "graph", "-o", "out", *OPTIONS, code=2).stderr
 
 
-def test_a_full_disk_is_one_paragraph_that_says_what_to_do(llpe, edges, tmp_path, monkeypatch):
-    llpe("convert", edges, tmp_path / "graph")
-    monkeypatch.setattr("llpe.out_of_core.shutil.disk_usage", lambda path: type("Usage", (), {"free": 0}))
-    said = llpe("encode", tmp_path / "graph", "-o", tmp_path / "out", *OPTIONS, code=1).stderr
-    assert "GB are free" in said
-    assert "Free some space and run the same command again." in said
-
-
 TRAIN = ("--encoding", "llpe-probes", "encoding.dim=16", "probes=8", "order=6", "epochs=4", "hidden=8")
 SPLITS = ("splits.count=2", "features=raw", "--workers", 1)
 

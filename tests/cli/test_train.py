@@ -14,7 +14,6 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-import torch
 
 from llpe import LLPE
 from llpe.data import sbm
@@ -41,11 +40,15 @@ def save_named(path, names=("a", "b"), *, n=60, seed=0, unlabelled=0):
     return path
 
 
-def test_train_answers_with_the_promised_keys(trained):
+def test_train_answers_with_the_promised_keys_and_only_reads_what_is_there(trained, answer, monkeypatch):
     assert set(trained) == {"metric", "val", "test", "mean_test", "std_test", "splits", "failed", "run"}
     assert (trained["metric"], trained["splits"], trained["failed"]) == ("accuracy", 2, [])
     assert len(trained["test"]) == len(trained["val"]) == 2
     assert trained["mean_test"] == pytest.approx(np.mean(trained["test"]))
+    monkeypatch.setattr("llpe.lab.train.make_optimiser", None)
+    runs = Path(trained["run"]).parents[2]
+    assert answer(*TRAIN, "--runs", runs) == trained
+    assert answer("train", trained["run"], "--runs", runs) == trained
 
 
 def test_everything_is_made_once_for_all_splits(llpe, tmp_path, monkeypatch):
@@ -56,6 +59,8 @@ def test_everything_is_made_once_for_all_splits(llpe, tmp_path, monkeypatch):
         monkeypatch.setattr(kind, name, partialmethod(made[kind, name]))
     llpe("train", "--dataset", graph, *SMALL, "--runs", tmp_path)
     assert [each.call_count for each in made.values()] == [1, 1, 1, 2]  # the edges of the file, and the view of them
+    llpe("compare", graph, "epochs=1", "--splits", 1, "--workers", 1, "--runs", tmp_path, "-o", tmp_path / "page.html")
+    assert [each.call_count for each in made.values()][:3] == [1 + 6, 1 + 1, 1 + 6], "six encodings, one of them LLPE"
 
 
 def test_train_prints_a_table_where_the_run_is_and_how_features_are_scaled(llpe, tmp_path):
@@ -70,26 +75,12 @@ def test_train_prints_a_table_where_the_run_is_and_how_features_are_scaled(llpe,
     assert "features" not in llpe(*TRAIN, "training.features=raw", "--runs", tmp_path).stderr
 
 
-def test_train_again_only_reads_what_is_there(trained, answer, monkeypatch):
-    monkeypatch.setattr("llpe.lab.train.make_optimiser", None)
-    runs = Path(trained["run"]).parents[2]
-    assert answer(*TRAIN, "--runs", runs) == trained
-    assert answer("train", trained["run"], "--runs", runs) == trained
-
-
 def test_train_from_a_config_file_with_changes(answer, tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('dataset = "sbm:n=80"\n[encoding]\nname = "rwse"\ndim = 4\n[training]\nepochs = 3\n')
     result = answer("train", file, "splits.count=1", "steps=3", "--runs", tmp_path, "--workers", 1)
     assert "rwse+mlp" in result["run"]
     assert 'kind = "random"' in Path(result["run"], "config.toml").read_text()
-
-
-def test_the_run_folder_has_the_name_of_the_encoding(train_on):
-    run = Path(train_on("sbm:n=80", "--encoding", "llpe-probes", "probes=4"))
-    assert run.parent.name == "llpe-probes+mlp"
-    assert 'name = "llpe-probes"' in (run / "config.toml").read_text()
-    assert (run / "split-00" / "filters.npz").is_file()
 
 
 def test_a_dry_run_prints_a_config_file_and_trains_nothing(llpe, answer, tmp_path):
@@ -149,30 +140,25 @@ def test_a_config_with_a_search_is_searched_and_not_trained(llpe, answer, tmp_pa
     assert found["trials"][0]["choice"]["lr"] == 0.1
 
 
-def test_predict_writes_classes_for_every_node(trained, llpe, tmp_path):
+def test_predict_writes_classes_for_every_node_and_finds_the_scores_of_training_again(trained, llpe, answer, tmp_path):
     table = tmp_path / "out.csv"
     result = llpe("predict", trained["run"], "sbm:n=80", "-o", table)
     assert "accuracy on 48 train nodes" in result.stdout
-    assert "accuracy on 16 test nodes" in result.stdout
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert len(rows) == 80
     assert set(rows[0]) == {"node", "prediction", "p(0)", "p(1)"}
-    llpe("predict", trained["run"], "sbm:n=80", "-o", tmp_path / "out.npz", "--split", "1")
-    with np.load(tmp_path / "out.npz") as arrays:
-        assert arrays["probabilities"].shape == (80, 2)
+    for split in (0, 1):
+        found = answer("predict", trained["run"], "sbm:n=80", "-o", tmp_path / f"{split}.npz", "--split", split)
+        scores = found.pop("scores")
+        assert found == {"output": f"{tmp_path}/{split}.npz", "nodes": 80, "split": split, "metric": "accuracy"}
+        assert {part: each["nodes"] for part, each in scores.items()} == {"train": 48, "val": 16, "test": 16}
+        assert scores["val"]["score"] == trained["val"][split]
+        assert scores["test"]["score"] == trained["test"][split]
+        with np.load(tmp_path / f"{split}.npz") as arrays:
+            assert arrays["probabilities"].shape == (80, 2)
     assert "--force" in llpe("predict", trained["run"], "sbm:n=80", "-o", table, code=2).stderr
     words = llpe("predict", trained["run"], "sbm:n=80,features=3", "-o", table, "--force", code=2).stderr
     assert "must have 10 features" in words
-
-
-@pytest.mark.parametrize("split", [0, 1])
-def test_predict_finds_the_scores_of_training_again(trained, answer, tmp_path, split):
-    found = answer("predict", trained["run"], "sbm:n=80", "-o", tmp_path / "out.csv", "--split", split)
-    assert set(found) == {"output", "nodes", "split", "metric", "scores"}
-    assert (found["nodes"], found["split"], found["metric"]) == (80, split, "accuracy")
-    assert {part: each["nodes"] for part, each in found["scores"].items()} == {"train": 48, "val": 16, "test": 16}
-    assert found["scores"]["val"]["score"] == trained["val"][split]
-    assert found["scores"]["test"]["score"] == trained["test"][split]
 
 
 def test_predict_scores_all_labelled_nodes_of_another_graph(trained, llpe, answer, tmp_path):
@@ -227,31 +213,6 @@ def test_predict_says_when_an_encoding_means_something_else_on_another_graph(tra
     assert f"use one of {', '.join(comparable)}." in other
     run = train_on("sbm:n=80", "--encoding", "llpe-invariant")
     assert "another graph" not in said(run, "sbm:n=90")
-
-
-@pytest.mark.parametrize("kind", ["npz", "pt", "graphml", "csv"])
-def test_a_users_own_graph_trains(kind, train_on, tmp_path):
-    data = sbm(n=60, features=3)
-    path = tmp_path / f"mine.{kind}"
-    if kind == "npz":
-        save_named(path)
-    elif kind == "pt":
-        torch.save(data, path)
-    elif kind == "graphml":
-        import networkx as nx
-
-        graph = nx.Graph()
-        for node in range(60):
-            graph.add_node(node, label=int(data.y[node]), a=float(data.x[node, 0]), b=float(data.x[node, 1]))
-        graph.add_edges_from(data.edge_index.t().tolist())
-        nx.write_graphml(graph, path)
-    else:
-        path.mkdir()
-        edges = [f"{u},{v}" for u, v in data.edge_index.t().tolist() if u < v]
-        (path / "edges.csv").write_text("\n".join(["source,target", *edges]))
-        nodes = [f"{i},{int(data.y[i])},{float(data.x[i, 0])}" for i in range(60)]
-        (path / "nodes.csv").write_text("\n".join(["id,label,a", *nodes]))
-    assert len(list(Path(train_on(path)).glob("split-*/report.json"))) == 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="sends Ctrl-C to a process group")

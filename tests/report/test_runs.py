@@ -92,7 +92,7 @@ def test_reading_runs_and_reporting_them_needs_no_torch(make_run, add_traces, tm
     run_python(f"""
 import sys
 from llpe.runs import load_runs
-from llpe.report import figures, plots, tables
+from llpe.report import figures, tables
 from llpe.report.page import write_page
 runs = load_runs([{str(tmp_path / "runs")!r}])
 tables.make_tables(runs)

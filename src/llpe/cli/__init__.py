@@ -16,8 +16,8 @@ try:
     from llpe.cli.app import app, main
 
     # Importing a module registers its commands, in the order in which `llpe --help` lists them.
-    from llpe.cli import train, compare, explore, large, reproduce  # isort: skip
+    from llpe.cli import train, compare, explore, reproduce  # isort: skip
 except KeyboardInterrupt:  # before the program can report it
     sys.exit(130)
 
-__all__ = ["app", "compare", "explore", "large", "main", "reproduce", "train"]
+__all__ = ["app", "compare", "explore", "main", "reproduce", "train"]

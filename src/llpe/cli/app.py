@@ -33,8 +33,8 @@ class Program(TyperGroup):
     def main(  # type: ignore[override]  # one name for all that is passed on
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> Any:
-        arguments, debug = split_debug(sys.argv[1:] if args is None else args)
-        sys.exit(self.run(arguments, debug=debug, **extra))
+        given = sys.argv[1:] if args is None else args
+        sys.exit(self.run([each for each in given if each != DEBUG], debug=DEBUG in given, **extra))
 
     def run(self, arguments: list[str], *, debug: bool, **extra: Any) -> int:
         """Runs one command and returns the exit code."""
@@ -55,13 +55,6 @@ class Program(TyperGroup):
                 traceback.print_exception(error)
             console.error(text)
             return code
-
-
-def split_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
-    """The arguments without ``--debug``, and whether it was there (before a ``--``)."""
-    end = list(arguments).index("--") if "--" in arguments else len(arguments)
-    kept = [each for each in arguments[:end] if each != DEBUG]
-    return [*kept, *arguments[end:]], len(kept) < end
 
 
 def explain(error: BaseException, *, debug: bool = False) -> tuple[int, str]:
@@ -135,10 +128,10 @@ def _program(
       llpe encode my-graph.npz -o pe.npz     use an encoding elsewhere
     """
     if version:
-        console.write(f"llpe {__version__}")
+        print(f"llpe {__version__}")
         raise typer.Exit()
     if context.invoked_subcommand is None:
-        console.write(context.get_help())
+        print(context.get_help())
 
 
 def main() -> None:

@@ -63,19 +63,19 @@ def compare(
     configs, left_out = quick_configs(graph, dataset.num_nodes, chosen, model=model or "mlp", splits=count, kind=kind)
     for words in left_out:
         console.note(words)
-    note_scaling(dataset, configs[0])
-    found = load_runs([train_with_progress(dataset, config, runs, workers=workers).run or "" for config in configs])
-    best = find_best(found, label_runs(found))
+    note_scaling(dataset, configs[0][0])
+    trained = load_runs([train_with_progress(dataset, *each, runs, workers=workers).run or "" for each in configs])
+    best = find_best(trained, label_runs(trained))
     answer = best.sentence if best else "There is only one run, and nothing to compare it with."
-    limits = reach(count, len(found) - 1)
-    tables = make_tables(found)
-    write_page(found, out, title=f"Which encoding for {dataset.name}?")
+    limits = reach(count, len(trained) - 1)
+    tables = make_tables(trained)
+    write_page(trained, out, title=f"Which encoding for {dataset.name}?")
     if json:
         document = {"answer": answer, "limits": limits, "splits": {"kind": kind, "count": count}}
         console.write_json(document | {"tables": [each.as_dict() for each in tables], "page": str(out)})
     else:
         _show_tables(tables)
-        console.write(f"\nWhich encoding? {answer}\n{limits}\nwrote {out}; open it in a browser")
+        print(f"\nWhich encoding? {answer}\n{limits}\nwrote {out}; open it in a browser")
 
 
 @app.command()
@@ -99,17 +99,19 @@ def demo(
     """
     from llpe.cli.train import train_with_progress
     from llpe.lab.spaces import demo_configs
-    from llpe.report.figures import save_figure
-    from llpe.report.plots import Interval, interval_plot
+    from llpe.report.figures import Interval, interval_plot, save_figure
     from llpe.report.tables import make_tables
     from llpe.runs import load_runs
 
     configs = demo_configs(models=("mlp", "gt") if full else ("mlp",), splits=splits, device=device or "cpu")
-    fits = [train_with_progress(opt.open_graph(config.dataset), config, runs, workers=workers) for config in configs]
-    found = load_runs([fit.run or "" for fit in fits])
-    tables = make_tables(found)
+    folders = []
+    for config, encoding in configs:
+        graph = opt.open_graph(config.dataset)
+        folders.append(train_with_progress(graph, config, encoding, runs, workers=workers).run or "")
+    trained = load_runs(folders)
+    tables = make_tables(trained)
     shown = []
-    for run in found:
+    for run in trained:
         mean, std = 100 * (run.mean or 0.0), 100 * (run.std or 0.0)
         homophily = run.dataset.rpartition("homophily=")[2]
         shown.append(Interval(run.encoding, f"homophily {homophily}", mean, mean - std, mean + std, run.model))
@@ -120,7 +122,7 @@ def demo(
         console.write_json({"tables": [each.as_dict() for each in tables], "figure": str(figure)})
     else:
         _show_tables(tables)
-        console.write(f"figure {figure}")
+        print(f"figure {figure}")
 
 
 @app.command()
@@ -144,13 +146,14 @@ def table(
     """
     import pandas as pd
 
+    from llpe.checks import check_choice
     from llpe.paper.results import beside_the_paper, read_results
     from llpe.paper.results import tables as result_tables
     from llpe.report.tables import csv_text, make_tables
     from llpe.runs import load_runs
     from llpe.storage import inert
 
-    opt.check_choice("format", format, ("text", "json", "markdown", "latex", "csv"))
+    check_choice("format", format, ("text", "json", "markdown", "latex", "csv"))
     if all(path.suffix == ".csv" for path in runs):  # published results, as `llpe reproduce` wrote them
         found = pd.concat([read_results(path) for path in runs])
         tables: Sequence[Table] = [*result_tables(found), *beside_the_paper(found)]
@@ -162,11 +165,11 @@ def table(
     if json or format == "json":
         console.write_json(document)
     elif format == "csv":
-        console.write(numbers)
+        print(numbers)
     elif format == "text":
         _show_tables(tables)
     else:
-        console.write("\n\n".join(each.markdown() if format == "markdown" else each.latex() for each in tables))
+        print("\n\n".join(each.markdown() if format == "markdown" else each.latex() for each in tables))
 
 
 @app.command()
@@ -200,12 +203,12 @@ def report(
         console.write_json({"output": str(out), "runs": len(found), "bytes": size})
     else:
         count = "1 run" if len(found) == 1 else f"{len(found)} runs"
-        console.write(f"wrote {out} ({console.size(size)}), {count}; open it in a browser")
+        print(f"wrote {out} ({console.size(size)}), {count}; open it in a browser")
 
 
 def _show_tables(tables: Sequence[Table]) -> None:
     for number, each in enumerate(tables):
-        rows, bold = each.plain()
-        console.table(each.header, rows, title="\n" * bool(number) + each.title, bold=bold)
+        print("\n" * bool(number) + each.title)
+        console.table(each.header, each.rows)
         for line in each.remarks:
-            console.write(line)
+            print(line)

@@ -5,21 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from rich.progress import Task
 
-Cells = Set[tuple[int, int]]
 WIDE = 10_000  # columns of a file: lines are not folded there
 EVERY = 10.0  # seconds between the plain lines about one task
-
-
-def write(text: str = "") -> None:
-    """A result, to stdout."""
-    print(text)
 
 
 def note(text: str) -> None:
@@ -36,46 +30,32 @@ def error(text: str) -> None:
 def write_json(document: Any) -> None:
     """One JSON document to stdout; NaN and infinity, which JSON does not have, are null."""
     finite = json.loads(json.dumps(document, default=str), parse_constant=lambda _: None)
-    write(json.dumps(finite, indent=2, ensure_ascii=False))
+    print(json.dumps(finite, indent=2, ensure_ascii=False))
 
 
-def table(
-    header: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str = "", left: int = 1, bold: Cells = frozenset()
-) -> None:
-    """A table to stdout; the first ``left`` columns are aligned to the left, ``bold`` has (row, column) of cells."""
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]], *, left: int = 1) -> None:
+    """A table to stdout; the first ``left`` columns are aligned to the left, a text with ``**`` is bold."""
     from rich.box import SIMPLE_HEAD
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False)
+    terminal = sys.stdout.isatty()
+    grid = Table(box=SIMPLE_HEAD if terminal and header else None, show_header=bool(header), pad_edge=False)
     for index, name in enumerate(header):
         grid.add_column(Text(name), justify="left" if index < left else "right", overflow="fold")
-    for i, row in enumerate(rows):
-        grid.add_row(*(Text(str(cell), style="bold" if (i, j) in bold else "") for j, cell in enumerate(row)))
-    if title:
-        write(title)
-    _draw(grid)
+    for row in rows:
+        texts = [str(cell) for cell in row]
+        grid.add_row(*(Text(text.replace("**", ""), style="bold" if "**" in text else "") for text in texts))
+    console = Console(width=None if terminal else WIDE)
+    with console.capture() as drawn:
+        console.print(grid)
+    print("\n".join(line.rstrip() for line in drawn.get().splitlines()))
 
 
 def fields(values: Mapping[str, Any]) -> None:
     """Names and values below each other, to stdout; a value may have several lines."""
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    for name, value in values.items():
-        grid.add_row(Text(name), Text(str(value)))
-    _draw(grid)
-
-
-def _draw(content: Any) -> None:
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else WIDE)
-    with console.capture() as drawn:
-        console.print(content)
-    write("\n".join(line.rstrip() for line in drawn.get().splitlines()))
+    table([], values.items())
 
 
 def bars(shares: Sequence[float], *, height: int) -> list[str]:
@@ -91,23 +71,15 @@ def bars(shares: Sequence[float], *, height: int) -> list[str]:
     return ["".join(" ▁▂▃▄▅▆▇█"[min(8, max(0, each - 8 * row))] for each in eighths) for row in rows]
 
 
-def size(count: float) -> str:
-    """
-    Example:
-        >>> size(512), size(20_480), size(3.2e9)
-        ('512 bytes', '20.5 kB', '3.2 GB')
-    """
+def size(count: int) -> str:
+    """A number of bytes, as in 20.5 kB."""
     from rich.filesize import decimal
 
-    return decimal(int(count))
+    return decimal(count)
 
 
 def duration(seconds: float) -> str:
-    """
-    Example:
-        >>> duration(4.2), duration(100_000)
-        ('0:00:04', '1 day, 3:46:40')
-    """
+    """Hours, minutes and seconds, as in 0:00:04."""
     return str(timedelta(seconds=round(seconds)))
 
 
@@ -120,11 +92,10 @@ class Progress:
         ...     progress.finish("cora split 3", "test 0.85")
     """
 
-    def __init__(self, *, every: float = EVERY) -> None:
+    def __init__(self) -> None:
         from rich import progress as rich
         from rich.console import Console
 
-        self.every = every
         self.plain = not sys.stderr.isatty()
         self.rich = rich.Progress(
             rich.TextColumn("{task.description}", markup=False),
@@ -153,10 +124,10 @@ class Progress:
             self.tasks[name] = self.rich.tasks[-1]
         task = self.tasks[name]
         self.rich.update(task.id, completed=done, total=total, text=text)
-        if self.plain and time.monotonic() - task.fields["said"] >= self.every:
+        if self.plain and time.monotonic() - task.fields["said"] >= EVERY:
             task.fields["said"] = time.monotonic()
             steps = f"{task.completed:g}/{task.total:g}" if task.total else ""
-            self._say(name, steps, text, f"{duration(task.time_remaining)} left" if task.time_remaining else "")
+            _say(name, steps, text, f"{duration(task.time_remaining)} left" if task.time_remaining else "")
 
     def finish(self, name: str, text: str = "") -> None:
         """The task is over, early or not; on a terminal one line replaces the bar."""
@@ -165,7 +136,8 @@ class Progress:
             task = self.tasks.pop(name)
             elapsed = duration(task.elapsed or 0)
             self.rich.remove_task(task.id)
-        self._say(name, "done", text, elapsed)
+        _say(name, "done", text, elapsed)
 
-    def _say(self, name: str, *parts: str) -> None:
-        print(f"{name}: {', '.join(filter(None, parts))}", file=sys.stderr, flush=True)
+
+def _say(name: str, *parts: str) -> None:
+    print(f"{name}: {', '.join(filter(None, parts))}", file=sys.stderr, flush=True)

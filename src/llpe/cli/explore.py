@@ -1,13 +1,15 @@
-"""Commands about graphs and encodings: ``list``, ``spectrum``, ``encode``, ``cache``."""
+"""Commands about graphs and encodings: ``list``, ``spectrum``, ``encode``, ``convert``, ``cache``."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from llpe.cli import console, large
+from llpe.cli import console
 from llpe.cli import options as opt
 from llpe.cli.app import app
 
@@ -29,7 +31,9 @@ def list_(
       llpe list benchmarks --data-root ~/data
       llpe list encodings --json
     """
-    opt.check_choice("what", what, ("all", *KINDS))
+    from llpe.checks import check_choice
+
+    check_choice("what", what, ("all", *KINDS))
     from llpe.lab.listing import list_all
 
     found = list_all(data_root)
@@ -39,13 +43,13 @@ def list_(
         return
     for kind, rows in document.items():
         if kind not in ("pyg_models", next(iter(document))):
-            console.write()
+            print()
         if kind == "pyg_models":
-            console.write(f"  and PyG's, by class name: {', '.join(rows)}")
+            print(f"  and PyG's, by class name: {', '.join(rows)}")
         elif kind == "benchmarks":
             console.table(["benchmark", "nodes", "classes", "metric", "homophily", "at hand"], map(_cells, rows))
         else:
-            console.write(f"{kind}:")
+            print(f"{kind}:")
             console.fields({f"  {row['name']}": _lines(row) for row in rows})
 
 
@@ -92,9 +96,9 @@ def spectrum(
         return
     console.fields(describe(document))
     lines = [*console.bars(coarse.tolist(), height=5), f"{'0':20}{'2/3':20}{'4/3':19}2"]
-    console.write("\n".join(["", *(f"  {line}".rstrip() for line in lines)]))
+    print("\n".join(["", *(f"  {line}".rstrip() for line in lines)]))
     if plot is not None:
-        console.write(f"\nwrote {plot}")
+        print(f"\nwrote {plot}")
 
 
 @app.command()
@@ -131,7 +135,9 @@ def encode(
       llpe encode cora -o learned.npz --run runs/cora/llpe+mlp/1a2b3c4d
       llpe encode big-graph/ -o features/ --encoding llpe-probes probes=16 --memory 4GB
     """
-    in_folder = large.is_graph(graph)
+    from llpe.folder import is_folder
+
+    in_folder = is_folder(graph)
     if not in_folder:
         opt.check_file("output", out, (".npz", ".pt", ".safetensors"), replace=force)
     options = opt.parse_assignments(settings)
@@ -148,19 +154,86 @@ def encode(
         if device not in (None, "cpu"):
             raise ValueError(f"`--device` must be cpu with a graph in a folder, got {device!r}. Leave it out.")
         with opt.open_engine(engine, scheduler, workers) as where:
-            large.encode(graph, out, encoding, options, memory=memory, json=json, engine=where.get("engine"))
-        return
-    if engine != "local":
+            document = _encode_folder(graph, out, encoding, options, opt.parse_size(memory), where.get("engine"))
+        shape = [document["num_nodes"], document["probes"], document["order"]]
+        shown, size = {"basis": shape, "blocks": document["blocks"]}, 4 * shape[0] * shape[1] * shape[2]
+    elif engine != "local":
         raise ValueError(f"`--engine` must be local for a graph in memory, got {engine!r}. See `llpe convert`.")
-    from llpe.lab.export import export_encoding
+    else:
+        from llpe.lab.export import export_encoding
 
-    dataset = opt.open_graph(graph, data_root)
-    document = export_encoding(dataset, out, encoding, options, run=run, split=split, device=device or "cpu")
+        dataset = opt.open_graph(graph, data_root)
+        document = export_encoding(dataset, out, encoding, options, run=run, split=split, device=device or "cpu")
+        shown, size = document["tensors"], document["bytes"]
     if json:
         console.write_json(document)
     else:
-        console.fields(document["tensors"] | {"of": document["encoding"]})
-        console.write(f"wrote {out} ({console.size(document['bytes'])})")
+        console.fields(shown | {"of": document["encoding"]})
+        print(f"wrote {out} ({console.size(size)})")
+
+
+def _encode_folder(
+    graph: str, out: Path, name: str | None, options: dict[str, Any], memory: int, engine: Any
+) -> dict[str, Any]:
+    """Writes the features of a graph in a folder into another one, with a bar."""
+    from llpe.encodings import ENCODINGS
+    from llpe.folder import GraphFolder
+    from llpe.lab.export import encode_blocks, untrained
+    from llpe.out_of_core import encode_folder
+
+    can = [each for each, named in ENCODINGS.items() if hasattr(named.kind, "probe_arguments")]
+    if name not in can:
+        raise ValueError(f"`--encoding` must be {' or '.join(can)} for a graph in a folder, got {name or 'none'}.")
+    encoding: Any = untrained(name, options)
+    folder = GraphFolder.open(graph)
+    label = f"encoding {folder.path.name}"
+    with console.Progress() as progress:
+        features = encode_folder(
+            folder,
+            out,
+            **encoding.probe_arguments(),
+            memory=memory,
+            on_progress=lambda done, total: progress.update(label, "", done, total),
+            compute=None if engine is None else partial(encode_blocks, engine),
+        )
+        progress.finish(label)
+    return {**asdict(features), "blocks": features.num_blocks, "encoding": repr(encoding)}
+
+
+@app.command()
+def convert(
+    edges: Annotated[Path, typer.Argument(metavar="EDGES", help="Edges as .csv, .parquet or .npz.")],
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write.")],
+    nodes: Annotated[Path | None, typer.Option(metavar="FILE", help="An .npz with x, y and masks.")] = None,
+    num_nodes: Annotated[int | None, typer.Option(help="How many; default one more than the largest number.")] = None,
+    memory: opt.Memory = "4GB",
+    json: opt.Json = False,
+) -> None:
+    """Write a graph of any size as a folder that is mapped into memory.
+
+    EDGES has the columns source, target and perhaps weight, or in an .npz edge_index and perhaps edge_weight; nodes are
+    numbers 0, 1, … The graph is made undirected, without self-loops and duplicates.
+
+    \b
+    Examples:
+      llpe convert edges.csv big-graph/
+      llpe convert edges.parquet big-graph/ --nodes nodes.npz --memory 8GB
+    """
+    from llpe.data.convert import convert as convert_edges
+
+    with console.Progress() as progress:
+        name, size = f"converting {edges.name}", opt.parse_size(memory)
+        folder = convert_edges(
+            edges, out, nodes=nodes, num_nodes=num_nodes, memory=size, on_step=lambda step: progress.update(name, step)
+        )
+        progress.finish(name)
+    for change in folder.changes:
+        console.note(f"{out.name}: {change}")
+    if json:
+        console.write_json(asdict(folder))
+    else:
+        console.fields({"nodes": folder.num_nodes, "entries": folder.num_entries, "arrays": ", ".join(folder.arrays)})
+        print(f"wrote {out}")
 
 
 @app.command()
@@ -199,10 +272,12 @@ def cache(
         console.write_json(document)
         return
     if entries and not clear:
-        cells = [(e["kind"], e["what"], e["graph"], e["bytes"], e["unused_seconds"]) for e in entries]
-        rows = [[*words, console.size(size), console.duration(unused)] for *words, size, unused in cells]
+        rows = [
+            (e["kind"], e["what"], e["graph"], console.size(e["bytes"]), console.duration(e["unused_seconds"]))
+            for e in entries
+        ]
         console.table(["kind", "what", "graph", "size", "unused for"], rows, left=3)
-    console.write(str(store.folder) if path else text)
+    print(str(store.folder) if path else text)
 
 
 def _lines(row: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,10 +62,20 @@ def parse_assignments(items: list[str] | None) -> dict[str, Any]:
         elif name in found:
             problems.append(f"`{key}` must be given once, got it again as {item!r}.")
         else:
-            found[name] = parse_value(text)
+            found[name] = _value(text)
     if problems:
         raise ValueError("\n".join(problems))
     return found
+
+
+def _value(text: str) -> Any:
+    """A number, a bool, None or a text; quotes keep a text a text."""
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 def raw_config(
@@ -93,21 +103,6 @@ def raw_config(
     return assign(raw, given if device is None else given | {"training.device": device})
 
 
-def parse_value(text: str) -> Any:
-    """A number, a bool, None or a text; quotes keep a text a text.
-
-    Example:
-        >>> [parse_value(text) for text in ("3", "-2.5", "1e-3", "TRUE", "None", "'7'", "probes", "nan")]
-        [3, -2.5, 0.001, True, None, '7', 'probes', 'nan']
-    """
-    if text.lower() in WORDS:
-        return WORDS[text.lower()]
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-
-
 def parse_size(text: str) -> int:
     """A number of bytes; 1 GB = 10⁹ bytes.
 
@@ -120,12 +115,6 @@ def parse_size(text: str) -> int:
         return int(float(found[1]) * 1000 ** " KMGT".index(found[2].upper() or " "))  # type: ignore[index]
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"`memory` must be a size such as 4GB or 800MB, got {text!r}.") from None
-
-
-def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
-    """Refuses what is not one of the choices, and lists them."""
-    if value not in choices:
-        raise ValueError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}.")
 
 
 def check_file(name: str, path: Path, suffixes: tuple[str, ...], *, replace: bool = True) -> None:
@@ -149,6 +138,8 @@ def check_page(path: Path, *, replace: bool) -> None:
 @contextmanager
 def open_engine(name: str, scheduler: str | None, workers: int | None) -> Iterator[dict[str, Any]]:
     """Where pieces are computed, as arguments of the laboratory; says where a cluster can be watched."""
+    from llpe.checks import check_choice
+
     check_choice("engine", name, ("local", "dask"))
     if name == "local":
         if scheduler is not None:

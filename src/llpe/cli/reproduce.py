@@ -49,9 +49,10 @@ def reproduce(
       llpe reproduce sbm --budget quick
       llpe reproduce table-small --runs runs/small
     """
+    from llpe.checks import check_choice
     from llpe.paper import BUDGETS, Context, run_study, settings_of
 
-    opt.check_choice("budget", budget, BUDGETS)
+    check_choice("budget", budget, tuple(BUDGETS))
     title = settings_of(name, budget)["title"]  # type: ignore[arg-type]
     console.note(f"{title}; budget {budget}: {BUDGETS[budget]}")  # type: ignore[index]
     with opt.open_engine(engine, scheduler, workers) as where:
@@ -62,8 +63,8 @@ def reproduce(
         return
     for file in files:
         if file.suffix == ".md":
-            console.write(file.read_text(encoding="utf-8"))
-    console.write("\n".join(f"wrote {file}" for file in files))
+            print(file.read_text(encoding="utf-8"))
+    print("\n".join(f"wrote {file}" for file in files))
 
 
 @app.command()
@@ -99,7 +100,7 @@ def verify(
     else:
         _show(checks)
         for path in figures:
-            console.write(f"wrote {path}")
+            print(f"wrote {path}")
     failed = [check.name for check in checks if not check.holds]
     if failed:
         raise VerificationError(f"{len(failed)} of {len(checks)} statements do not hold: {', '.join(failed)}.")
@@ -124,5 +125,5 @@ def _show(checks: Sequence[Any]) -> None:
     console.table(header, rows, left=5)
     corrected = {check.name: check.printed for check in checks if check.printed}
     if corrected:
-        console.write("\nNot as printed:")
+        print("\nNot as printed:")
         console.fields(corrected)

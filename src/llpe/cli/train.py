@@ -67,7 +67,7 @@ def train(
     note_scaling(graph, config)
     try:
         with opt.open_engine(engine, scheduler, workers) as where:
-            fit = train_with_progress(graph, config, runs, encoding=built, **where)
+            fit = train_with_progress(graph, config, built, runs, **where)
     except KeyboardInterrupt:
         folder = RunFolder.of(runs, config.model_copy(update={"data": graph.fingerprint}))
         chosen = [] if features is None else ["--features", str(features)]
@@ -175,7 +175,7 @@ def note_scaling(graph: NodeDataset, config: Config) -> None:
         console.note(f"{graph.name}: {words}; training.features=raw leaves them as they are.")
 
 
-def train_with_progress(graph: NodeDataset, config: Config, runs: Path, **how: Any) -> Fit:
+def train_with_progress(graph: NodeDataset, config: Config, encoding: Encoding, runs: Path, **how: Any) -> Fit:
     """Trains with a bar for each split."""
     from llpe.lab import run
 
@@ -189,7 +189,8 @@ def train_with_progress(graph: NodeDataset, config: Config, runs: Path, **how: A
             result = f"failed: {outcome.reason}" if outcome.test is None else f"test {outcome.test:.3f}"
             progress.finish(f"{name} {outcome.split}", result)
 
-        return run(graph, config, root=runs, **how, on_progress=on_progress, on_outcome=on_outcome)
+        how |= {"root": runs, "on_progress": on_progress, "on_outcome": on_outcome}
+        return run(graph, config, encoding=encoding, **how)
 
 
 def _search_with_progress(graph: NodeDataset, raw: dict[str, Any], settings: SearchConfig, **how: Any) -> Found:
@@ -227,7 +228,7 @@ def _show_dry_run(graph: NodeDataset, config: Config, encoding: Encoding, *, jso
         "# {nodes} nodes, {edges} edges, {features} features, {classes} classes\n# {encoding}: {columns} columns\n"
         "# its fixed part: {nodes} × {fixed_columns} numbers, {size}\n"
     )
-    console.write(f"{comments.format(**found)}\n{dump_toml(config).rstrip()}")
+    print(f"{comments.format(**found)}\n{dump_toml(config).rstrip()}")
 
 
 def _show(fit: Fit, metric: str, *, json: bool) -> None:
@@ -262,14 +263,14 @@ def _show_search(found: Found, metric: str, tests: list[float], json: bool) -> N
         if trial.reason is not None:
             console.note(f"failed: {choice}: {trial.reason}.")
     console.table(["val", "trial", *keys], rows, left=2 + len(keys))
-    console.write(f"chosen by validation: mean val {100 * found.val:.2f} %")
+    print(f"chosen by validation: mean val {100 * found.val:.2f} %")
     _show_scores(metric, tests, found.run)
 
 
 def _show_scores(metric: str, scores: list[float], folder: Path | None) -> None:
     spread = f" ± {100 * stdev(scores):.2f}" if len(scores) > 1 else ""
-    console.write(f"test {metric} {100 * fmean(scores):.2f}{spread} % over {len(scores)} splits")
-    console.write(f"run folder {folder}")
+    print(f"test {metric} {100 * fmean(scores):.2f}{spread} % over {len(scores)} splits")
+    print(f"run folder {folder}")
 
 
 def _percent(value: float | None) -> str:

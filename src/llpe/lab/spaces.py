@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from llpe.encodings import ENCODINGS
-from llpe.lab.config import Config, Section, assign, resolve
+from llpe.encodings import ENCODINGS, Encoding
+from llpe.lab.config import Config, Section, assign, build
 
 Space = dict[str, list[Any]]
 
@@ -141,8 +141,8 @@ def assignments(choice: Mapping[str, Any]) -> dict[str, Any]:
 
 def quick_configs(
     dataset: str, num_nodes: int, settings: Mapping[str, Any] | None = None, *, model: str, splits: int, kind: str
-) -> tuple[list[Config], list[str]]:
-    """The experiments of a comparison, with ``settings`` for all; and, in words, what the graph is too large for.
+) -> tuple[list[tuple[Config, Encoding]], list[str]]:
+    """The experiments of a comparison with their encodings, and ``settings`` for all; and what is left out, in words.
 
     Example:
         >>> configs, left_out = quick_configs("sbm:n=100", 10_000, model="mlp", splits=8, kind="random")
@@ -161,10 +161,12 @@ def quick_configs(
         f"{name} is left out: it is slow beyond {limit} nodes, and this graph has {num_nodes}."
         for name, limit in slow.items()
     ]
-    return [resolve(assign(raw, dict(settings or {}))) for raw in raws], left_out
+    return [build(assign(raw, dict(settings or {}))) for raw in raws], left_out
 
 
-def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10, device: str = "cpu") -> list[Config]:
+def demo_configs(
+    *, models: Sequence[str] = ("mlp",), splits: int = 10, device: str = "cpu"
+) -> list[tuple[Config, Encoding]]:
     """Two blocks of nodes, without edges inside a block or without edges between them: graphs × models × encodings.
 
     Example:
@@ -174,6 +176,6 @@ def demo_configs(*, models: Sequence[str] = ("mlp",), splits: int = 10, device: 
     plan = QUICK["demo"]
     shared = {"training": plan["training"] | {"device": device}, "splits": {"count": splits}}
     return [
-        resolve(shared | {"dataset": graph, "encoding": each, "model": {"name": model, "hidden": plan["hidden"]}})
+        build(shared | {"dataset": graph, "encoding": each, "model": {"name": model, "hidden": plan["hidden"]}})
         for graph, model, each in product(plan["graphs"], models, plan["encodings"])
     ]

@@ -15,9 +15,8 @@ import pandas as pd
 from llpe.paper.base import settings_of
 from llpe.paper.benchmark import BLOCK, CELL, cells
 from llpe.paper.results import number, read_table
-from llpe.report.figures import save_figure
+from llpe.report.figures import Interval, interval_plot, save_figure
 from llpe.report.palette import INK
-from llpe.report.plots import Interval, interval_plot
 from llpe.report.statistics import LEVEL
 from llpe.report.tables import MISSING, Table
 from llpe.storage import replacing

@@ -26,8 +26,7 @@ from llpe.lab.workers import cores
 from llpe.measuring import Work, measure, processor
 from llpe.paper.base import Context, Settings
 from llpe.probes import probe_features
-from llpe.report.figures import plain_log_ticks
-from llpe.report.plots import Point, line_plot
+from llpe.report.figures import Point, line_plot, plain_log_ticks
 from llpe.report.tables import Table
 from llpe.sealed import intact, read_json, write_json, write_zip
 from llpe.spectrum import end_spectrum

@@ -35,7 +35,7 @@ import pandas as pd
 from llpe.data import NodeDataset
 from llpe.paper.base import Context, Settings, config_of, merge, remarks_of
 from llpe.report.charts import fifths
-from llpe.report.plots import Cloud, Interval, Point, interval_plot, line_plot, scatter_plot
+from llpe.report.figures import Cloud, Interval, Point, interval_plot, line_plot, scatter_plot
 from llpe.report.tables import MISSING, Table, percent
 from llpe.runs import RunFolder
 from llpe.spectrum import end_spectrum

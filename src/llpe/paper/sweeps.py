@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from llpe.data import NodeDataset
 from llpe.paper.base import Context, Settings, config_of, merge, remarks_of
-from llpe.report.figures import plain_log_ticks
-from llpe.report.plots import Point, line_plot
+from llpe.report.figures import Point, line_plot, plain_log_ticks
 from llpe.report.tables import Table, percent
 
 if TYPE_CHECKING:

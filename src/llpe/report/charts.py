@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from llpe.report.palette import LINES, SERIES, SYMBOLS, THIRDS, Style
-from llpe.report.thirds import THIRDS as NAMES
 from llpe.report.thirds import filter_shares
 from llpe.runs import Arrays, RunFolder
 
@@ -76,7 +75,7 @@ def thirds_chart(rows: Mapping[str, Sequence[float]]) -> Chart:
             "marker": {"color": colour, "line": {"color": "var(--paper)", "width": 1.5}},
             "hovertemplate": "%{y}<br>%{fullData.name} third: %{x:.1f} %<extra></extra>",
         }
-        for third, colour, part in zip(NAMES, THIRDS, parts.T, strict=True)
+        for (third, colour), part in zip(THIRDS.items(), parts.T, strict=True)
     ]
     return _chart(
         bars,
@@ -170,7 +169,7 @@ def filters_chart(filters: Filters, colour: str, spectrum: Arrays, limit: int) -
         shapes=[border | {"x0": x, "x1": x} for x in (2 / 3, 4 / 3)],
         annotations=[
             above | {"x": (2 * index + 1) / 3, "text": f"{third}: {_percent(filters.shares[index])}"}
-            for index, third in enumerate(NAMES)
+            for index, third in enumerate(THIRDS)
         ],
     )
 
@@ -267,7 +266,7 @@ def _chart(traces: list[Any], xaxis: dict[str, Any], yaxis: dict[str, Any], **la
 
 
 def _line(name: str, x: Any, y: Any, line: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A line; evenly spaced x are stored as the first one and the step."""
+    """A line; evenly spaced x are stored as the first one and the step, so that a page of 100 runs stays below 6 MB."""
     steps = np.diff(x)
     even = {"x0": rounded(x[:1])[0], "dx": rounded(steps[:1])[0]} if steps.size else {}
     where = even if even and np.allclose(steps, steps[0]) else {"x": rounded(x)}

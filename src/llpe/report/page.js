@@ -27,8 +27,8 @@ function sortTable(button) {
 function fillVersus(section, baseline) {
   const versus = JSON.parse(section.querySelector(".versus").textContent)[baseline];
   for (const row of section.querySelector("table.results").tBodies[0].rows) {
-    ["difference", "wins", "p"].forEach((name, index) => {
-      const cell = row.querySelector(`[data-column="${name}"]`), [text, value] = versus[row.dataset.run][index];
+    versus[row.dataset.run].forEach(([text, value], index) => {
+      const cell = row.cells[3 + index]; // after encoding, test and splits
       cell.textContent = text;
       cell.dataset.value = value ?? "";
     });

@@ -49,8 +49,6 @@ def write_page(runs: Sequence[RunFolder], path: str | Path, *, title: str = "", 
             such a run, else the last.
     """
     path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"`path` must end in .html, got {str(path)!r}.")
     names = list(dict.fromkeys(run.dataset for run in runs))
     few = names[0] if len(names) == 1 else f"{len(names)} graphs"
     text = render(runs, title=title or f"Encodings compared: {few}", baseline=baseline)

@@ -15,7 +15,7 @@ from typing import Any
 from zlib import crc32
 
 INK, FAINT = "#222222", "#8a8a8a"
-THIRDS = ("#0072B2", "#707070", "#C04F00")  # of the spectrum: low, middle, high; white text can be read on them
+THIRDS = {"low": "#0072B2", "middle": "#707070", "high": "#C04F00"}  # of the spectrum; white text can be read on them
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")  # classes, curves
 ENCODINGS: dict[str, str] = tomllib.loads(files("llpe").joinpath("encodings", "colours.toml").read_text("utf-8"))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # matplotlib's

@@ -22,10 +22,9 @@ EXACT = 16  # differences up to which all patterns of signs are counted; SciPy t
 
 @dataclass(frozen=True)
 class Paired:
-    """A run against another: on how many common splits it is better and worse, the mean difference, and p."""
+    """A run against another: on how many common splits it is better, the mean difference, and p."""
 
     wins: int
-    losses: int
     common: int
     difference: float
     p: float
@@ -43,7 +42,7 @@ def compare_runs(run: RunFolder, other: RunFolder) -> Paired | None:
     gains = np.array([score - theirs[split] for split, score in mine.items() if split in theirs])
     if not gains.size:
         return None
-    return Paired(int((gains > 0).sum()), int((gains < 0).sum()), gains.size, float(gains.mean()), signed_rank(gains))
+    return Paired(int((gains > 0).sum()), gains.size, float(gains.mean()), signed_rank(gains))
 
 
 def signed_rank(differences: Sequence[float] | np.ndarray) -> float:

@@ -51,18 +51,6 @@ class Table:
     rows: Sequence[Sequence[str]]
     remarks: Sequence[str] = ()
 
-    def __post_init__(self) -> None:
-        for row in self.rows:
-            if len(row) != len(self.header):
-                raise ValueError(
-                    f"`rows` must have a text for each of {len(self.header)} columns, got {len(row)} in {list(row)!r}."
-                )
-
-    def plain(self) -> tuple[list[list[str]], set[tuple[int, int]]]:
-        """The rows without marks, and (row, column) of the bold cells."""
-        bold = {(i, j) for i, row in enumerate(self.rows) for j, cell in enumerate(row) if "**" in cell}
-        return [[cell.replace("**", "") for cell in row] for row in self.rows], bold
-
     def markdown(self) -> str:
         """GitHub's table, remarks as a list below."""
         lines = [f"**{self.title}**", "", _line(self.header), "|---" + "|--:" * (len(self.header) - 1) + "|"]
@@ -125,12 +113,8 @@ class RunTable(Table):
             }
             for label, part in cells.groupby("encoding", sort=False)
         ]
-        return {
-            "model": cells["model"].iloc[0],
-            "metrics": self.metrics,
-            "rows": rows,
-            "remarks": list(self.remarks),
-        }
+        model = cells["model"].iloc[0]
+        return {"model": model, "metrics": self.metrics, "rows": rows, "remarks": list(self.remarks)}
 
 
 def make_tables(runs: Sequence[RunFolder]) -> list[RunTable]:
