@@ -114,6 +114,13 @@ def test_debug_shows_the_traceback_wherever_it_stands(arguments):
     assert invoke(KeyboardInterrupt(), *arguments).stderr == "error: interrupted.\n"
 
 
+def test_debug_after_two_dashes_is_an_argument(llpe):
+    result = llpe("spectrum", "--", "--debug")
+    assert result.exit_code == 2
+    assert "got '--debug'" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 def test_exit_codes_of_commands_are_kept():
     assert invoke(typer.Exit(3)).exit_code == 3
     assert invoke(lambda: None).exit_code == 0

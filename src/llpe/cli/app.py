@@ -33,8 +33,10 @@ class Program(TyperGroup):
     def main(  # type: ignore[override]  # one name for all that is passed on
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> Any:
-        given = sys.argv[1:] if args is None else args
-        sys.exit(self.run([each for each in given if each != DEBUG], debug=DEBUG in given, **extra))
+        given = list(sys.argv[1:] if args is None else args)
+        end = given.index("--") if "--" in given else len(given)  # what follows is no option
+        arguments = [each for each in given[:end] if each != DEBUG] + given[end:]
+        sys.exit(self.run(arguments, debug=DEBUG in given[:end], **extra))
 
     def run(self, arguments: list[str], *, debug: bool, **extra: Any) -> int:
         """Runs one command and returns the exit code."""
