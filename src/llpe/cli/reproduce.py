@@ -37,7 +37,8 @@ def reproduce(
     Figures:  intuition, sbm, preferential-attachment, local-homophily, order, ends, solver-time, solver-memory
     Beyond:   signs (how much the arbitrary signs of eigenvectors matter),
               presets (the paper's protocol against its authors' published settings),
-              benchmark-bases, benchmark-encodings, benchmark-where (do encodings help tuned models, and where)
+              benchmark-bases, benchmark-encodings, benchmark-where (do encodings help tuned models, and where),
+              benchmark-transfer (trained on one graph, used on another)
 
     \b
     Budgets:  quick     smaller graphs, fewer splits, hardly any search: minutes

@@ -56,6 +56,7 @@ STUDIES = (
     "benchmark-bases",
     "benchmark-encodings",
     "benchmark-where",
+    "benchmark-transfer",
 )
 Settings = dict[str, Any]
 Track = Callable[[Sequence[Any], str, Callable[[Any], str]], Iterable[Any]]
