@@ -15,6 +15,7 @@ import pandas as pd
 from llpe.paper.base import settings_of
 from llpe.paper.benchmark import BLOCK, CELL, cells
 from llpe.paper.results import number, read_table
+from llpe.paper.transfer import transfer_gains, transfer_table
 from llpe.report.figures import Interval, interval_plot, save_figure
 from llpe.report.palette import INK
 from llpe.report.statistics import LEVEL
@@ -60,6 +61,7 @@ def benchmark_page(results: str | Path) -> str:
         parts += section(found) if len(found) else []
         if missing := [_name(*block) for block in whole if not whole[block]]:
             parts.append(f"**Not computed, or not whole:** {'; '.join(missing)}.")
+    parts += _transfer(Path(results) / "benchmark-transfer.csv")
     return "\n\n".join(parts) + "\n"
 
 
@@ -162,6 +164,18 @@ def _where(found: pd.DataFrame) -> Iterator[str]:
         yield Table(title, ["encoding", *conditions], rows).markdown()
         for _, own in part.groupby("condition", sort=False):
             yield from _verdicts(own)
+
+
+def _transfer(file: Path) -> Iterator[str]:
+    settings = settings_of("benchmark-transfer")
+    yield f"## {settings['title']}"
+    yield "`llpe reproduce benchmark-transfer --budget standard`"
+    if not file.is_file():
+        yield "**Not computed.**"
+        return
+    rows = read_table(file)
+    yield transfer_table(rows, settings).markdown()
+    yield f"**Mean difference to none, in points, on held-out nodes and on other graphs**: {transfer_gains(rows)}."
 
 
 def _verdicts(part: pd.DataFrame) -> Iterator[str]:

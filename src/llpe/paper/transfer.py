@@ -61,7 +61,7 @@ def _scores(
 def transfer_table(rows: pd.DataFrame, settings: Settings) -> Table:
     """Means over splits: a row for each pair of graphs, a column for each encoding."""
     means = rows.groupby(["source", "target", "encoding"], sort=False)["test"].agg(["mean", "std"])
-    encodings = list(settings["encodings"])
+    encodings = list(rows["encoding"].unique())
     pairs = means.index.droplevel("encoding").unique()
     body = []
     for source, target in pairs:
@@ -69,6 +69,15 @@ def transfer_table(rows: pd.DataFrame, settings: Settings) -> Table:
         body.append([f"{source}, held-out nodes" if source == target else f"{source} → {target}", *texts])
     title = f"AUROC in %, mean ± standard deviation over {rows['split'].nunique()} splits"
     return Table(title, ["trained on → used on", *encodings], body, remarks_of(settings))
+
+
+def transfer_gains(rows: pd.DataFrame) -> str:
+    """The mean difference of each encoding to ``none``, on the graph of the training and on the others."""
+    scores = rows.pivot(index=["source", "target", "split"], columns="encoding", values="test")
+    gains = scores.sub(scores["none"], axis=0)[[name for name in rows["encoding"].unique() if name != "none"]]
+    other = gains.index.get_level_values("source") != gains.index.get_level_values("target")
+    own, others = gains[~other].mean(), gains[other].mean()
+    return "; ".join(f"{name} {own[name]:+.1f} and {others[name]:+.1f}" for name in gains)
 
 
 def _write_graph(name: str, settings: Settings, context: Context) -> Path | None:
