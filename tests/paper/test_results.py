@@ -88,11 +88,13 @@ def test_the_best_is_marked_in_markdown_and_latex():
 
 
 def test_a_table_says_what_is_not_computed():
-    whole, part = [result("none", 80), result("llpe", 90)], [result("none", 70, "cora")]
+    whole = [result("none", 80), result("llpe", 90), result("fastrp", 85)]
+    part = [result("none", 70, "cora"), result("llpe", 60, "cora")]
     assert "not computed" not in tables(frame(*whole))[0].markdown()
     text = tables(frame(*whole, *part))[0].markdown()
-    assert "–: not computed; best and rank are those of complete columns." in text
-    assert "| none | 80.00 ± 2.00 | 70.00 ± 2.00 | 2.0 |" in text
+    assert "–: not computed; ranks are those among the rows without gaps." in text
+    assert "| none | 80.00 ± 2.00 | **70.00 ± 2.00** | 1.5 |" in text
+    assert "| fastrp | 85.00 ± 2.00 | – | – |" in text
 
 
 @pytest.mark.parametrize(
@@ -179,6 +181,13 @@ def test_cells_are_those_of_the_plan_in_its_order_with_ten_splits(table):
     added = ("llpe-probes-frozen", "fastrp")
     assert all(cell.encoding in added or cell.model == "gt" for cell in planned if cell not in found)
     assert all(list(each.splits["split"]) == list(range(10)) for each in found.values())
+
+
+def test_a_block_with_every_row_had_as_many_settings_for_each():
+    found = read_table(RESULTS / "table-small.csv")
+    whole = [part for _, part in found.groupby(["dataset", "model"]) if "fastrp" in set(part["encoding"])]
+    assert len(whole) >= 2
+    assert all(part["trials"].nunique() == 1 for part in whole)
 
 
 def test_the_papers_numbers_are_all_there():

@@ -74,31 +74,31 @@ def average_ranks(results: pd.DataFrame, encodings: Sequence[str]) -> dict[str, 
 
 
 def tables(results: pd.DataFrame) -> list[Table]:
-    """For each model: encodings by data sets, wins over ``lpe-fk``, the average rank, and the best of whole columns."""
+    """For each model: encodings by data sets, the best of each, wins over ``lpe-fk``, and the average rank."""
     return [_table(model, part) for model, part in results.groupby("model", sort=False)]
 
 
 def _table(model: str, results: pd.DataFrame) -> Table:
     datasets, encodings = results["dataset"].unique(), results["encoding"].unique()
-    counts = results.groupby("dataset").size()
-    whole = [name for name in datasets if counts[name] == len(encodings)]
-    best = results.groupby("dataset")["mean"].max().loc[whole]
-    place = average_ranks(results, encodings)
-    found = {(row.encoding, row.dataset): _cell(row, best.get(row.dataset)) for row in results.itertuples()}
+    counts = results.groupby("encoding").size()
+    whole = [name for name in encodings if counts[name] == len(datasets)]
+    best = results.groupby("dataset")["mean"].max()
+    place = average_ranks(results, whole)
+    found = {(row.encoding, row.dataset): _cell(row, best[row.dataset]) for row in results.itertuples()}
     rows = [
-        [name, *(found.get((name, at), MISSING) for at in datasets), f"{place[name]:.1f}" if place else MISSING]
+        [name, *(found.get((name, at), MISSING) for at in datasets), f"{place[name]:.1f}" if name in place else MISSING]
         for name in encodings
     ]
     metric = results.set_index("dataset")["metric"].groupby(level=0).first()
     header = [name if metric[name] == "accuracy" else f"{name} ({metric[name]})" for name in datasets]
     splits = " or ".join(map(str, sorted(results["splits"].unique())))
     remark = f"Over {splits} splits. In brackets: on how many of them above {BASELINE}."
-    if len(whole) < len(datasets):
-        remark += " –: not computed; best and rank are those of complete columns."
+    if len(whole) < len(encodings):
+        remark += " –: not computed; ranks are those among the rows without gaps."
     return Table(f"{model}: test score in %, mean ± standard deviation", ["encoding", *header, "rank"], rows, [remark])
 
 
-def _cell(row: Any, best: float | None) -> str:
+def _cell(row: Any, best: float) -> str:
     text = number(row.mean, row.std)
     text = f"**{text}**" if row.mean == best else text
     return text if pd.isna(row.wins) or row.encoding not in OURS else f"{text} ({row.wins}/{row.splits})"
