@@ -1,5 +1,6 @@
-"""The benchmark of encodings on tuned models: that it resumes, what its numbers mean, and that it sees no test node."""
+"""The benchmark of encodings: that it resumes, what its numbers mean, that it sees no test node; and other graphs."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from llpe.lab.spaces import assignments
 from llpe.paper import Context, benchmark, run_study, settings_of
 from llpe.paper.benchmark import compute, make_splits, summarise
 from llpe.paper.benchmark_page import benchmark_page, gains, main, verdict
+from llpe.paper.transfer import transfer_gains
+from llpe.runs import load_runs
 from llpe.sealed import write_arrays
 
 ROOT = Path(__file__).parents[2]
@@ -183,3 +186,56 @@ def test_the_page_concludes_from_whole_blocks_only_and_draws_them(name, tmp_path
     main()
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == page
     assert (tmp_path / "benchmark.png").stat().st_size > 1000
+
+
+WORDS = 12
+TWITCH = settings_of("benchmark-transfer", "quick") | {
+    "graphs": ["DE", "PTBR"],
+    "words": WORDS,
+    "encodings": {"none": {"name": "none"}, "rwse": {"name": "rwse", "dim": 4, "steps": 4}},
+    "training": {"epochs": 3},
+}
+
+
+def write_country(root, name, nodes, seed):
+    rng = np.random.default_rng(seed)
+    folder = root / "twitch" / name
+    folder.mkdir(parents=True)
+    order = rng.permutation(nodes)  # targets come in another order than the nodes' numbers
+    mature = rng.random(nodes) < 0.5
+    pd.DataFrame({"id": order + 1000, "mature": mature[order], "new_id": order}).to_csv(
+        folder / f"musae_{name}_target.csv", index=False
+    )
+    edges = pd.DataFrame(rng.integers(0, nodes, (4 * nodes, 2)), columns=["from", "to"])
+    edges.to_csv(folder / f"musae_{name}_edges.csv", index=False)
+    words = {str(node): [int(mature[node]), *rng.choice(np.arange(2, WORDS), 2).tolist()] for node in range(nodes)}
+    (folder / f"musae_{name}_features.json").write_text(json.dumps(words))
+
+
+def test_own_graphs_are_scored_on_test_nodes_and_other_graphs_on_all(context, tmp_path):
+    write_country(tmp_path, "DE", 80, seed=0)
+    write_country(tmp_path, "PTBR", 50, seed=1)
+    csv, *_ = run_study("benchmark-transfer", context, TWITCH)
+    rows = pd.read_csv(csv)
+    assert len(rows) == 2 * 2 * 2 * 2  # encodings, sources, targets, splits
+    for run in load_runs([context.runs]):
+        source = run.dataset.removeprefix("twitch-")
+        own = rows[(rows.encoding == run.encoding) & (rows.source == source) & (rows.target == source)]
+        np.testing.assert_allclose(own.test, 100 * np.array(run.scores), atol=1e-3)
+    assert rows[rows.source != rows.target].test.min() > 60  # the first two words tell the classes on every graph
+    assert f"on other graphs**: {transfer_gains(rows)}." in benchmark_page(csv.parent)
+
+
+def test_gains_are_means_over_pairs_and_splits():
+    rows = pd.DataFrame(
+        [("none", "A", "A", 50.0), ("none", "A", "B", 40.0), ("rwse", "A", "A", 53.0), ("rwse", "A", "B", 38.5)],
+        columns=["encoding", "source", "target", "test"],
+    ).assign(split=0)
+    assert transfer_gains(rows) == "rwse +3.0 and -1.5"
+
+
+def test_a_missing_country_is_said_and_one_alone_is_refused(context, tmp_path, said):
+    write_country(tmp_path, "DE", 60, seed=0)
+    with pytest.raises(ValueError, match="benchmark-transfer must have two graphs, got 1"):
+        run_study("benchmark-transfer", context, TWITCH)
+    assert "PTBR is left out: twitch/PTBR/musae_PTBR_edges.csv: must be below the data root" in said[-1]
