@@ -21,7 +21,7 @@ from rows import Row, Size, machine
 from small_graphs import small_graphs
 from spectra import both_ends, hundreds
 from starting import starting
-from training import epoch, memory, signnet, step, ten_splits
+from training import attention, epoch, memory, signnet, step, ten_splits
 from walks import walks
 
 GROUPS: dict[str, Callable[[Size], Iterator[Row]]] = {
@@ -39,6 +39,7 @@ GROUPS: dict[str, Callable[[Size], Iterator[Row]]] = {
     "hundreds": hundreds,
     "walks": walks,
     "signnet": signnet,
+    "attention": attention,
     "small": small_graphs,
     "starting": starting,
 }

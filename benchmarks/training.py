@@ -1,4 +1,4 @@
-"""What training costs: a step, its memory, an epoch and ten splits of LLPE with an MLP; a step of SignNet.
+"""What training costs: a step, its memory, an epoch and ten splits of LLPE with an MLP; steps of SignNet and attention.
 
 Steps and epochs against the reference formulation, in float32, dim 128, order 64, with the penalty; ten splits against
 a plain loop: dense features, one split after another, two passes an epoch. There the seeds, early stopping and (without
@@ -30,6 +30,7 @@ from llpe.lab.task import make_task
 from llpe.lab.train import Progress, score, train_split
 from llpe.measuring import Work
 from llpe.models import Classifier
+from llpe.models.operations import Attention, Edges
 from llpe.spectrum import full_spectrum
 
 DIM, ORDER, PENALTY = 128, 64, 1e-3
@@ -44,6 +45,7 @@ EPOCHS = {
 SPLIT = {"full": ("texas", "cora"), "quick": ("texas",), "tiny": ("sbm:n=100",)}
 REPEATS = {"texas": 9, "cora": 1}
 SPLIT_EPOCHS = {"full": 300, "quick": 300, "tiny": 3}
+ATTENTION = {"full": 2708, "quick": 2708, "tiny": 100}
 SIGNNET = {"full": (13752, 128), "quick": (2708, 64), "tiny": (100, 4)}
 
 
@@ -241,6 +243,26 @@ def signnet(size: Size) -> Iterator[Row]:
     ratio, times = compare(ours, theirs, pairs=3, calls=5)
     words = f"{times}; results {apart:.0e} apart"
     yield row("SignNet step", f"{n} nodes, {k} eigenvectors", "evaluating φ", ratio, 1, words, sound=apart < 1e-4)
+
+
+def attention(size: Size) -> Iterator[Row]:
+    """Full attention of the training rows to all nodes, forward and backward, by one thread, as workers have it."""
+    n, threads = ATTENTION[size], torch.get_num_threads()
+    operation, h = Attention(192, 192), torch.randn(n, 192)
+    edges = Edges(None, rows=torch.arange(int(0.6 * n)))
+
+    def work(autocast: bool) -> Tensor:
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+            out = operation(h, edges)
+        out.float().square().sum().backward()
+        return out.detach().float()
+
+    apart = float((work(True) - work(False)).norm() / work(False).norm())
+    torch.set_num_threads(1)
+    ratio, times = compare(lambda: work(True), lambda: work(False), pairs=3, calls=5)
+    torch.set_num_threads(threads)
+    at, words = f"{n} nodes, width 192, one thread", f"{times}; results {100 * apart:.1f} % apart"
+    yield row("attention step, bfloat16", at, "float32", ratio, 1, words, sound=apart < 0.02)
 
 
 def evaluated(encoding: SignNet, vectors: Tensor) -> Tensor:

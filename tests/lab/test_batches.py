@@ -80,9 +80,9 @@ def test_batches_are_refused_where_nodes_see_each_other():
         train_split(task_of(model={"name": "sage"}, batch=8), SPLIT, 0)
 
 
-def shares(model, *, encoding=None, dropout=0.0, input_dropout=0.0):
+def shares(model, *, encoding=None, layers=2, dropout=0.0, input_dropout=0.0):
     """The outcome of a split, and what its steps share."""
-    options = {"name": model, "layers": 2, "dropout": dropout, "input_dropout": input_dropout}
+    options = {"name": model, "layers": layers, "dropout": dropout, "input_dropout": input_dropout}
     task = task_of(model=options, encoding=encoding or {"name": "llpe", "dim": 8, "order": 16})
     return train_split(task, SPLIT, 0), batches_of(task).share
 
@@ -100,6 +100,10 @@ def test_sharing_a_pass_changes_no_training(model, dropout, shared, monkeypatch)
     assert (outcome.test, outcome.best_epoch, outcome.epochs) == (plain.test, plain.best_epoch, plain.epochs)
     np.testing.assert_allclose(outcome.traces["curves"]["loss"], plain.traces["curves"]["loss"], rtol=1e-4)
     assert shared == "logits" or same_weights(outcome, plain)  # states are the same to the last bit
+
+
+def test_a_single_layer_of_attention_gives_validation_rows_no_gradients():
+    assert shares("gt", layers=1)[1] == "states"
 
 
 def test_an_input_that_is_drawn_at_random_in_training_shares_nothing():

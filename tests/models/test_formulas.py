@@ -140,6 +140,29 @@ def test_dropped_attention_is_unbiased_and_the_same_again_in_backward(monkeypatc
     assert torch.autograd.gradcheck(loss, torch.tensor(1.0, dtype=torch.float64, requires_grad=True))
 
 
+def test_attention_in_16_bits_is_that_in_32_to_their_digits(monkeypatch):
+    attention = make_backbone("gt", width=64, layers=1, heads=2).layers[0].attention
+    edges = Edges(None, rows=torch.arange(100))
+
+    def results(dtype):
+        h = torch.randn(300, 64, generator=torch.Generator().manual_seed(0), requires_grad=True)
+        with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
+            out = attention(h, edges)
+        assert out.dtype == dtype
+        return out.float(), *torch.autograd.grad(out.float().square().sum(), [h, attention.project.weight])
+
+    wanted, held = results(torch.float32), results(torch.bfloat16)
+    kernel = "torch.nn.functional.scaled_dot_product_attention"
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel, None)  # weights that fit are held, and torch's kernel is not called
+        results(torch.bfloat16)
+        patch.setattr("llpe.models.operations.HELD_WEIGHTS", 2 * 100 * 300 - 1)
+        with pytest.raises(TypeError):
+            results(torch.bfloat16)
+    for exact, rounded in zip(wanted, held, strict=True):
+        assert 0 < (exact - rounded).norm() < 0.02 * exact.norm()
+
+
 MEMORY = """
 import resource, torch
 from llpe.models import make_backbone

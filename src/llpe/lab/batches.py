@@ -21,6 +21,7 @@ from llpe.data import Split
 from llpe.device import CPU
 from llpe.features import Features
 from llpe.models import Classifier, Inputs, take_rows
+from llpe.models.backbone import Stack
 
 MANY_ROWS = 100_000  # training rows above which mini-batches are the default
 BATCH = 8192
@@ -65,7 +66,8 @@ class Batches:
 
     ``share`` is the part of the forward pass that gives the same in training and in evaluation (no dropout, no random
     sign flips), and so is computed once for both: weights do not change between an evaluation and the next step. It
-    is computed from ``together``. ``graph`` has what a penalty reads.
+    is computed from ``together``. In a single layer where every node sees all others, logits are not shared: the
+    gradients of validation rows, which are 0, would cost more than their pass. ``graph`` has what a penalty reads.
     """
 
     graph: Data
@@ -100,7 +102,9 @@ def make_batches(
         )
     targets = [data.y[rows].to(device) for rows in parts]
     together = inputs.to(device).take(torch.cat(parts).to(device))
-    if same_in_training(model, lambda: model(together)):
+    backbone = model.backbone
+    single = isinstance(backbone, Stack) and backbone.whole_graph and len(backbone.layers) == 1
+    if not single and same_in_training(model, lambda: model(together)):
         places = slice(len(split.train)), slice(len(split.train), None)
         train, val = ([View(together, place, target)] for place, target in zip(places, targets, strict=True))
         return Batches(graph, train, val, "logits", together)
