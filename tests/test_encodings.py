@@ -27,6 +27,20 @@ def test_a_projection_with_a_row_per_node_takes_its_width_from_the_first_graph(n
         make_encoding(name, dim=4).prepare(batch)
 
 
+def test_descent_on_all_eigenvectors_teaches_nodes_without_a_label_nothing():
+    def learned(name, **options):
+        """What a step on the loss of the first six nodes changes for the other six, but for the bias."""
+        encoding = make_encoding(name, dim=3, **options)
+        data = encoding.prepare(tiny("grid"))
+        before, bias = encoding(data), encoding.project.bias.clone()
+        before[:6].square().sum().backward()
+        torch.optim.SGD(encoding.parameters(), lr=0.1).step()
+        return (encoding(data) - before - (encoding.project.bias - bias))[6:].abs().max()
+
+    assert learned("lpe-full") < 1e-6
+    assert learned("lpe-fk", k=4) > 1e-3
+
+
 def test_two_encodings_with_other_arguments_live_on_one_graph():
     one, two = build("llpe"), build("llpe-minmax")
     data = two.prepare(one.prepare(tiny("grid")))
