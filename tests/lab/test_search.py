@@ -251,6 +251,15 @@ def test_a_small_space_is_tried_whole_and_another_seed_has_another_order():
     assert stratified(space, 100) == settings
 
 
+def test_a_search_begins_with_its_own_settings_and_every_rate_with_every_optimiser(graph, tmp_path):
+    space = SPACE | {"lr": [0.1, 0.05, 0.01, 0.001], "optimizer": ["adam", "sgd"], "dropout": [0.0, 0.1, 0.2, 0.3]}
+    running = _Search(graph, RAW, SearchConfig(trials=20, space=space), tmp_path, {})
+    with running.locked() as trials:
+        first = trials.draw(9)
+    assert first == [running.default(), *stratified(running.space, 8)]
+    assert {(choice["lr"], choice["optimizer"]) for choice in first} == set(product(space["lr"], space["optimizer"]))
+
+
 def test_a_stratified_search_tries_its_settings_in_one_wave_and_resumes(look, monkeypatch):
     found = look(method="stratified", trials=3)
     assert [trial.choice for trial in found.trials] == stratified(space_of("paper", "llpe") | SPACE, 3)

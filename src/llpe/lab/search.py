@@ -1,10 +1,11 @@
 """Choosing settings by the validation score: a grid, or a budgeted search that stops bad settings early.
 
-A trial is a run folder. Trials come in waves of nine; ``stratified`` ones, which are fixed before the first is
-trained, in one. Each is evaluated on its first split (on a small graph: on as many as hold enough validation nodes)
-after 500 epochs, or twice or four times as many while its validation score still improves; the best third goes on to
-three times as many splits, and the best third of these, one of nine, to all. The chosen trial is, of those that were
-trained on all splits, the one with the best mean validation score; test scores play no part.
+A trial is a run folder. Trials come in waves of nine: first the config's own settings and eight that have all learning
+rates and optimisers, then what a model of their scores proposes. ``stratified`` ones, which are fixed before the first
+is trained, come in one wave. Each is evaluated on its first split (on a small graph: on as many as hold enough
+validation nodes) after 500 epochs, or twice or four times as many while its validation score still improves; the best
+third goes on to three times as many splits, and the best third of these, one of nine, to all. The chosen trial is, of
+those that were trained on all splits, the one with the best mean validation score; test scores play no part.
 
     <runs>/<dataset>/<encoding>+<model>/search-<hash>/
       search.toml     what is searched      trials.json  all trials
@@ -162,6 +163,14 @@ class _Search:
             out[key] = encode(own if own in choices else choices[0])
         return out
 
+    def listed(self) -> list[Choice]:
+        """The settings to try first."""
+        if self.settings.method == "grid":
+            return [self.default()]
+        if self.settings.method == "stratified":
+            return stratified(self.space, self.total, self.settings.seed)
+        return [self.default(), *stratified(self.space, WAVE - 1, self.settings.seed)]
+
     def config(self, choice: Choice) -> Config:
         """The config of a trial."""
         config = resolve(assign(self.raw, assignments(choice)))
@@ -177,9 +186,7 @@ class _Search:
                 sweep(self.path)
                 described = {"config": self.base.hash} | settings.model_dump(exclude_none=True) | {"space": self.space}
                 write_text(self.path / "search.toml", tomli_w.dumps(described))
-                listed = stratified(self.space, self.total, settings.seed) if settings.method == "stratified" else []
-                file = self.path / "trials.json"
-                yield Trials(file, self.space, self.default(), settings.method, settings.seed, listed)
+                yield Trials(self.path / "trials.json", self.space, self.listed(), settings.method, settings.seed)
         except Timeout:
             raise BusyError(f"{self.path} is being searched by another process. Wait for it, or stop it.") from None
 

@@ -50,8 +50,9 @@ class SearchConfig(Section):
     """The section ``[search]`` of a config.
 
     Attributes:
-        method: ``tpe`` (the tree-structured Parzen estimator), ``grid``, or ``stratified``: every choice equally
-            often, and each pair of learning rate and optimiser, see :func:`~llpe.lab.trials.stratified`.
+        method: ``stratified``: every choice equally often, and each pair of learning rate and optimiser, see
+            :func:`~llpe.lab.trials.stratified`; ``tpe``: eight of these, then what the tree-structured Parzen estimator
+            proposes; or ``grid``.
         trials: how many different settings to try; a grid without it is tried whole.
         pruner: at each step ``halving`` keeps the best third of a wave, ``median`` the better half, ``none`` all.
         preset: the space, ``paper``, ``authors``, ``extended`` or ``own``, see :mod:`llpe.lab.spaces`.

@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import product
+from itertools import chain, product
 from math import prod
 from pathlib import Path
 from random import Random
@@ -53,18 +53,15 @@ class Trials:
     Args:
         file: where that is kept; if it is damaged, the trials are evaluated again, from their run folders.
         space: the choices.
-        first: the settings to try first.
-        listed: the settings to try, in order, where they are not drawn one after the other.
+        listed: the settings to try first, in order.
         method, seed: see :class:`~llpe.lab.SearchConfig`.
 
     Attributes:
         finished: the trials of all finished waves.
     """
 
-    def __init__(
-        self, file: Path, space: Space, first: Choice, method: str, seed: int, listed: Sequence[Choice] = ()
-    ) -> None:
-        self.file, self.space, self.first, self.listed = file, space, first, listed
+    def __init__(self, file: Path, space: Space, listed: Sequence[Choice], method: str, seed: int) -> None:
+        self.file, self.space, self.listed = file, space, listed
         self.method, self.seed = method, seed
         kept = read_json(file) if file.exists() and intact(file) else {"trials": [], "steps": {}}
         self.finished = [Trial(**trial) for trial in kept["trials"]]
@@ -97,14 +94,9 @@ class Trials:
         return wave
 
     def _given(self, known: set[str]) -> Choice | None:
-        """What is not drawn: the settings that are listed, the first one, and those of a grid in order."""
-        every: Any = self.listed
-        if not every and not known:
-            return self.first
-        if not every and self.method == "grid":
-            every = (
-                dict(zip(self.space, map(encode, choice), strict=True)) for choice in product(*self.space.values())
-            )
+        """What is not drawn: the settings that are listed, then those of a grid in order."""
+        grid = product(*self.space.values()) if self.method == "grid" else ()
+        every = chain(self.listed, (dict(zip(self.space, map(encode, values), strict=True)) for values in grid))
         return next((choice for choice in every if key_of(choice) not in known), None)
 
     def _drawn(self, known: set[str]) -> Choice | None:
@@ -146,11 +138,11 @@ def stratified(space: Space, count: int, seed: int = 0) -> list[dict[str, Any]]:
     pairs = _pairs([space[key] for key in paired], count, seed)
     columns = {key: _evenly(key, choices, count, seed) for key, choices in space.items() if key not in paired}
     columns |= {key: [pair[place] for pair in pairs] for place, key in enumerate(paired)}
-    every = [dict(zip(space, map(encode, values), strict=True)) for values in product(*space.values())]
     found: dict[str, dict[str, Any]] = {}
     for number in range(count):
         setting = {key: encode(columns[key][number]) for key in space}
         if key_of(setting) in found:  # then another one of the same pair, if there is any left
+            every = (dict(zip(space, map(encode, values), strict=True)) for values in product(*space.values()))
             left = [each for each in every if key_of(each) not in found]
             alike = [each for each in left if all(each[key] == setting[key] for key in paired)]
             setting = Random(json.dumps([seed, number])).choice(alike or left)
