@@ -143,6 +143,13 @@ def test_every_encoding_has_the_same_number_of_choices_and_valid_configs(name):
                     resolve(assign(shared | {"encoding": options | changes}, assignments({key: value})))
 
 
+def test_a_base_may_have_limits_of_its_own(context):
+    base = BASE | {"most": {"choices": 2, "splits": 3}}
+    cell = (BASE["dataset"], "all", "gcn", "rwse", "input")
+    rows = compute(load_graph(BASE["dataset"]), base, cell, SMALL | {"most": {"choices": 3, "splits": 2}}, context)
+    assert [row["trials"] for row in rows] == [2, 2]
+
+
 def test_the_page_is_that_of_the_results_and_says_what_is_missing(tmp_path):
     page = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
     assert page == benchmark_page(ROOT / "results"), "run `make experiments`"
@@ -151,7 +158,7 @@ def test_the_page_is_that_of_the_results_and_says_what_is_missing(tmp_path):
     for name, missing in (
         ("cs, sage, at the input", bases),
         ("computers, GAT, at every layer", encodings),
-        ("photo, sage, 5 labels, at the input", where),
+        ("cora, gcn, 5 labels, at the input", where),
     ):
         assert name in missing
     assert "Within one published" not in empty

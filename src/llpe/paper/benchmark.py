@@ -8,7 +8,7 @@ number of settings to choose from, on validation nodes; the base keeps its recip
     encodings   options, ``choices`` of the search, and ``large``: changes beyond 5000 nodes
     where       ``input``, ``layers``, or both
     conditions  ``labels`` for each class, ``features = false``; of an empty one also ``groups`` of test nodes
-    most        upper limits of splits, epochs and choices
+    most        upper limits of splits, epochs and choices; a base may have its own
 
 A cell that is in the CSV file of splits, and was made by the same command, is not computed again.
 """
@@ -80,7 +80,8 @@ def compute(
     condition, encoding = settings["conditions"][cell[1]], dict(settings["encodings"][cell[3]])
     changes = encoding.pop("large", {})
     encoding = merge(encoding, changes) if dataset.num_nodes > LARGE else encoding
-    choices, most = encoding.pop("choices", {}), settings["most"]
+    choices, limits = encoding.pop("choices", {}), (settings["most"], base.get("most", {}))
+    most = {key: min(each[key] for each in limits if key in each) for key in limits[0] | limits[1]}
     space = {key: list(values)[: most.get("choices")] for key, values in choices.items()}
     if not condition.get("features", True):
         ones = Data(x=torch.ones(dataset.num_nodes, 1), y=dataset.data.y, edge_index=dataset.data.edge_index)
