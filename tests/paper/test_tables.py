@@ -98,6 +98,34 @@ def test_cells_that_are_there_stay_until_they_are_computed_again(written, copied
     assert list(after["mean"][1:]) == list(before["mean"][1:])
 
 
+def test_a_cell_may_take_the_settings_found_on_another_graph(copied):
+    here, there = SMALL["blocks"][0]["datasets"][0], "sbm:n=120,homophily=0"
+    like = SMALL | {
+        "blocks": [*SMALL["blocks"], {"datasets": [there], "models": ["mlp"], "rows": "all"}],
+        "rows": {"all": ["none", "llpe-probes"]},
+        "plan": [{"search": {"trials": 2}, "splits": 3}, {"nodes": 110, "like": here, "splits": 2}],
+    }
+    said = []
+    alone = like | {"plan": [{"like": "sbm:n=90"}]}
+    with pytest.raises(IndexError):  # nothing is written
+        run_study("table-small", context_of(copied / "alone", say=said.append), alone)[0]
+    assert "it takes the settings that are found for sbm:n=90, mlp, none, which is not computed yet" in said[1]
+    run_study("table-small", context_of(copied), like)
+    results = results_of(copied)
+    assert list(zip(results.dataset, results.trials, results.splits, strict=True)) == [
+        *[(here, 2, 3)] * 2,
+        *[(there, 1, 2)] * 2,
+    ]
+    search = pd.read_csv(copied / "out" / "table-small-search.csv").set_index(["dataset", "encoding"]).choice
+    (run,) = (run for run in load_runs([copied / "runs"]) if "n=120" in str(run.path) and "probes" in str(run.path))
+    for encoding in ("none", "llpe-probes"):
+        assert search[here, encoding] == search[there, encoding]
+    chosen = json.loads(search[there, "llpe-probes"])
+    config = run.config
+    assert (config["training"]["lr"], config["encoding"]["probes"]) == (chosen["lr"], chosen["probes"])
+    assert config["training"]["features"] == "raw", "as in the paper"
+
+
 def test_cells_of_another_budget_do_not_stay(copied):
     run_study("table-small", context_of(copied, "quick", track=first_only), SMALL)
     assert list(results_of(copied).command) == ["llpe reproduce table-small --budget quick"]
@@ -121,5 +149,5 @@ def test_both_presets_are_searched_over_the_same_splits_and_the_papers_is_that_o
     searches = {path: path.read_text() for path in context.runs.rglob("search.toml")}
     assert sorted("authors" in text for text in searches.values()) == [False, False, True, True]
     table = settings_of("table-small", "quick") | {"config": config}
-    tables.compute(tables.Cell(graph, "mlp", "llpe"), context.load(graph), table, context)
+    tables.compute(tables.Cell(graph, "mlp", "llpe"), context.load(graph), table, context, {})
     assert set(context.runs.rglob("search.toml")) == set(searches)

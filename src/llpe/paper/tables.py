@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from llpe.data import NodeDataset
 from llpe.lab import SearchConfig, assign, search
 from llpe.lab.engine import each
 from llpe.lab.search import BusyError
+from llpe.lab.spaces import as_in_the_paper
 from llpe.paper.base import Context, Settings, merge, settings_of
 from llpe.paper.results import CELL, beside_the_paper, number, paper_numbers, read_results, read_table, score, tables
 from llpe.report.statistics import signed_rank
@@ -81,7 +82,7 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
     def compute_or_say(item: tuple[Cell, NodeDataset]) -> Scored | Exception:
         """One cell, or why it was not computed."""
         try:
-            return compute(*item, settings, context)
+            return compute(*item, settings, context, known)
         except (RuntimeError, MemoryError) as error:
             return error
 
@@ -124,14 +125,20 @@ def _say_left_out(name: str, cells: list[Cell], context: Context) -> None:
         context.say(f"left to the budget `paper`, as a step there takes long: {listed}")
 
 
-def compute(cell: Cell, dataset: NodeDataset, settings: Settings, context: Context) -> Scored:
-    """Searches one cell, or goes on with its search, and scores it.
+def compute(
+    cell: Cell, dataset: NodeDataset, settings: Settings, context: Context, known: Mapping[Cell, Scored]
+) -> Scored:
+    """Searches one cell, or goes on with its search, and scores it; or takes the settings of a ``known`` one.
 
     Raises:
         BusyError: another process is searching it.
     """
     plan, splits = plan_of(settings, dataset.num_nodes, cell)
     raw = assign(config_of(settings, cell, splits), {"training.device": context.device})
+    taken = None
+    if like := _entry(settings, dataset.num_nodes, cell).get("like"):
+        taken = json.loads(_choice(replace(cell, dataset=like), known))
+        raw, plan = as_in_the_paper(assign(raw, taken)), SearchConfig(method="grid", preset="own")
     found = search(dataset, raw, plan, root=context.runs, workers=context.workers, engine=context.engine)
     trained = RunFolder.read(found.run)
     rows = [
@@ -140,12 +147,24 @@ def compute(cell: Cell, dataset: NodeDataset, settings: Settings, context: Conte
     ]
     summary = read_best(found.run.parents[1] / "best.json")
     counts = {key: summary[key] for key in ("trials", "complete", "pruned", "failed", "space")}
-    choice = {"val": round(100 * found.val, 2), "choice": json.dumps(summary["choice"])}
+    choice = {"val": round(100 * found.val, 2), "choice": json.dumps(taken or summary["choice"])}
     return Scored(trained.metric or "", pd.DataFrame(rows), pd.DataFrame([vars(cell) | counts | choice]))
 
 
+def _choice(cell: Cell, known: Mapping[Cell, Scored]) -> str:
+    if cell not in known:
+        raise RuntimeError(f"it takes the settings that are found for {cell}, which is not computed yet")
+    return str(known[cell].search["choice"].iloc[0])
+
+
 def plan_of(settings: Settings, num_nodes: int, cell: Cell) -> tuple[SearchConfig, int]:
-    """The search and the number of splits of a cell: all entries of ``plan`` that fit it."""
+    """The search and the number of splits of a cell."""
+    entry = _entry(settings, num_nodes, cell)
+    return SearchConfig(**entry["search"]), entry["splits"]
+
+
+def _entry(settings: Settings, num_nodes: int, cell: Cell) -> Settings:
+    """All entries of ``plan`` that fit a cell, as one."""
     out: Settings = {"search": settings["search"], "splits": settings["splits"]}
     for entry in settings["plan"]:
         fits = (
@@ -154,7 +173,7 @@ def plan_of(settings: Settings, num_nodes: int, cell: Cell) -> tuple[SearchConfi
             and cell.encoding in entry.get("encodings", [cell.encoding])
         )
         out = merge(out, entry) if fits else out
-    return SearchConfig(**out["search"]), out["splits"]
+    return out
 
 
 def config_of(settings: Settings, cell: Cell, splits: int) -> dict[str, Any]:
@@ -203,7 +222,7 @@ def presets(name: str, settings: Settings, context: Context) -> list[Path]:
         theirs = {"method": plan.method, "trials": plan.trials, "preset": "authors"}
         authors = table | {"plan": [], "search": theirs, "splits": splits}
         for preset, how in zip(PRESETS, (table, authors), strict=True):
-            found = compute(cell, dataset, how, context).splits
+            found = compute(cell, dataset, how, context, {}).splits
             rows += found.assign(preset=preset)[[*CELL, "preset", "split", "val", "test"]].to_dict("records")
     return context.write(name, rows, [presets_table(pd.DataFrame(rows))], {})
 
