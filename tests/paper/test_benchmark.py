@@ -101,6 +101,17 @@ def test_few_labels_are_drawn_from_the_training_nodes_and_the_rest_stays(context
         assert torch.equal(one.test, other.test)
 
 
+def test_official_splits_are_taken_unless_random_ones_are_asked_for(context):
+    dataset = load_graph(BASE["dataset"])
+    plain = make_splits(dataset, BASE, {}, context)
+    masks = {name: torch.isin(torch.arange(120), getattr(plain[1], name))[:, None] for name in ("train", "val", "test")}
+    marked = replace(dataset, masks=masks)
+    (official,) = make_splits(marked, BASE, {}, context)
+    assert set(official.train.tolist()) == set(plain[1].train.tolist())
+    drawn = make_splits(marked, BASE | {"splits": {"kind": "random", "count": 3}}, {}, context)
+    assert [split.train.tolist() for split in drawn] == [split.train.tolist() for split in plain]
+
+
 def test_differences_are_paired_and_corrected_for_their_number():
     rng = np.random.default_rng(0)
     none, gains = rng.normal(80, 5, 10), {"rwse": rng.normal(1, 0.5, 10), "fastrp": rng.normal(0, 1, 10)}

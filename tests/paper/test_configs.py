@@ -106,7 +106,7 @@ def test_the_extended_table_has_the_same_cells_in_another_space():
     [
         ("gt", ["llpe", "san"], 999, "stratified", 16, 10, {}),
         ("mlp", ["llpe", "none"], 1000, "tpe", 18, 10, {}),
-        ("sage", PROBES, 4999, "tpe", 18, 10, {"probes,dim": [[32, 128], [64, 128], [64, 256]], "order": [16, 32]}),
+        ("sage", PROBES, 4999, "tpe", 18, 10, {"probes,dim": [[64, 128], [128, 128], [64, 256]], "order": [16, 32]}),
         ("mlp", ["san"], 5000, "tpe", 18, 10, {"k": [8, 16], "encoding.dim": [32]}),
         ("gt", LLPE[:2], 1000, "tpe", 9, 10, {}),
         ("gt", ["llpe-probes"], 4999, "tpe", 9, 10, {"probes,dim": [[64, 128]], "order": [16, 32]}),

@@ -4,7 +4,8 @@ A base is a graph, its splits, a model and how it is trained, after a published 
 number of settings to choose from, on validation nodes; the base keeps its recipe. Settings:
 
     bases       dataset, in a ``file`` if it is no benchmark; splits (``count``, and the ``file`` of a split that all
-                seeds share, or the official ones); model, training; published (mean, standard deviation)
+                seeds share, or the official ones unless ``kind`` is random); model, training; published (mean,
+                standard deviation)
     encodings   options, ``choices`` of the search, and ``large``: changes beyond 5000 nodes
     where       ``input``, ``layers``, or both
     conditions  ``labels`` for each class, ``features = false``; of an empty one also ``groups`` of test nodes
@@ -122,7 +123,7 @@ def make_splits(dataset: NodeDataset, base: Settings, condition: Settings, conte
     if "file" in given:
         one = file_splits(find_file(given["file"], root=context.data_root), y, allow_missing_classes=True)[0]
         splits = [one] * given["count"]
-    elif dataset.masks is not None:
+    elif dataset.masks is not None and given.get("kind") != "random":
         splits = official_splits(dataset)[: given["count"]]
     else:
         splits = random_splits(y, count=given["count"])
