@@ -196,14 +196,16 @@ def verdict(part: pd.DataFrame) -> str:
 
 
 def _default(found: pd.DataFrame) -> str:
-    """The encoding with the highest mean difference over all whole blocks, if there are several of them."""
+    """The encoding with the highest mean difference over all whole blocks, if there are several; and is it shown?"""
     blocks = found[PLACED].drop_duplicates()
     if len(blocks) < 2:
         return "Which encoding to take by default is not said before two blocks are whole."
     means = found.dropna(subset="difference").groupby(["encoding", "where"])["difference"].mean().sort_values()
     (encoding, where), gain = means.index[-1], means.iloc[-1]
-    chosen = f"{encoding} at {where}" if gain > 0 else "none"
-    return f"Highest mean over the {len(blocks)} whole blocks: {chosen} ({max(gain, 0.0):+.2f} points over none)."
+    best = f"the highest mean over the {len(blocks)} whole blocks has {encoding} {PLACES[where]} ({gain:+.2f} points)"
+    if not ((found["p_holm"] < LEVEL) & (found["difference"] > 0)).any():
+        return f"**By default take none**: in no whole block is an encoding shown to raise the score; {best}."
+    return f"**By default take {encoding if gain > 0 else 'none'}**: {best}."
 
 
 def _gain(difference: float, p: float) -> tuple[str, str]:
