@@ -198,9 +198,7 @@ def test_the_page_concludes_from_whole_blocks_only_and_draws_them(name, tmp_path
     assert ("**By default take fastrp**: the highest mean" in page) == (name == "benchmark-encodings")
     unsure = summarise(pd.DataFrame(rows), settings).assign(p_holm=0.2)
     unsure.to_csv(tmp_path / f"{name}.csv", index=False)
-    unshown = (
-        "**By default take none**: in no whole block is an encoding shown to raise the score; the highest mean"
-    )
+    unshown = "**By default take none**: in no whole block is an encoding shown to raise the score; the highest mean"
     assert (unshown in benchmark_page(tmp_path)) == (name == "benchmark-encodings")
     summarise(pd.DataFrame(rows), settings).to_csv(tmp_path / f"{name}.csv", index=False)
     fastrp = [each for each in gains(tmp_path) if each.series == "fastrp"]
