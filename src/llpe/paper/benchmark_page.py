@@ -38,8 +38,9 @@ differ, are in `configs/studies/benchmark-bases.toml`. An encoding has settings 
 the others, chosen on validation nodes; a test proves that labels of test nodes change no choice. At the input, an
 encoding stands beside the features; at every layer, a linear map of it is added.
 
-Two things favour encodings: at the input they make a model wider, and `none` has nothing to choose. For airports no
-recipe is published: their base is a plain GCN, not tuned, and without features it sees constants.
+Two things favour encodings: at the input they make a model wider, and `none` has nothing to choose. The base on Cora is
+Kipf and Welling's GCN. For airports no recipe is published: their base is a plain GCN, not tuned, and without features
+it sees constants.
 
 Difference: mean over the same splits or seeds, in points. p: Wilcoxon's signed-rank test, two-sided, with Holm's
 correction for all comparisons with the same graph, condition and model. With three splits or seeds it is never below
