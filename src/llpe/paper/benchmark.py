@@ -4,8 +4,8 @@ A base is a graph, its splits, a model and how it is trained, after a published 
 number of settings to choose from, on validation nodes; the base keeps its recipe. Settings:
 
     bases       dataset, in a ``file`` if it is no benchmark; splits (``count``, and the ``file`` of a split that all
-                seeds share, or the official ones unless ``kind`` is random); model, training; published (mean,
-                standard deviation)
+                seeds share, or the official ones unless ``kind`` is random); model, training (without ``patience``
+                the best of all epochs, no early stop); published (mean, standard deviation)
     encodings   options, ``choices`` of the search, and ``large``: changes beyond 5000 nodes
     where       ``input``, ``layers``, or both
     conditions  ``labels`` for each class, ``features = false``; of an empty one also ``groups`` of test nodes
@@ -98,8 +98,7 @@ def compute(
         "dataset": str(find_file(base["file"], root=context.data_root)) if "file" in base else base["dataset"],
         "encoding": encoding,
         "model": base["model"] | ({"where": cell[4]} if cell[4] != "input" else {}),
-        # the best epoch, no early stop
-        "training": base["training"] | {"epochs": epochs, "patience": epochs, "device": context.device},
+        "training": {"patience": epochs} | base["training"] | {"epochs": epochs, "device": context.device},
         "splits": {"kind": str(file), "count": len(splits)},
     }
     plan = SearchConfig(method="grid", preset="own", space=space)
