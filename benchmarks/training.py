@@ -22,6 +22,7 @@ from torch_geometric.data import Data
 from llpe import LLPE, Graph, make_encoding
 from llpe.cache import Cache
 from llpe.data import DownloadError, NodeDataset, Split, load_graph, make_splits
+from llpe.device import cpu_has_bfloat16
 from llpe.encodings import SignNet
 from llpe.encodings.llpe import penalty_parts
 from llpe.lab import Config, resolve, run
@@ -247,6 +248,8 @@ def signnet(size: Size) -> Iterator[Row]:
 
 def attention(size: Size) -> Iterator[Row]:
     """Full attention of the training rows to all nodes, forward and backward, by one thread, as workers have it."""
+    if not cpu_has_bfloat16():
+        return
     n, threads = ATTENTION[size], torch.get_num_threads()
     operation, h = Attention(192, 192), torch.randn(n, 192)
     edges = Edges(None, rows=torch.arange(int(0.6 * n)))

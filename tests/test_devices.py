@@ -242,14 +242,22 @@ def test_a_gpu_without_bfloat16_is_refused(monkeypatch):
         check_autocast(torch.device("cuda"), "bfloat16")
 
 
-def test_the_device_is_no_part_of_a_run_and_autocast_is():
+def test_a_cpu_that_imitates_bfloat16_is_warned_of(monkeypatch):
+    monkeypatch.setattr("llpe.device.cpu_has_bfloat16", lambda: False)
+    with pytest.warns(UserWarning, match="this CPU can only imitate, many times slower than float32. Leave it out"):
+        task_of(autocast="bfloat16")
+
+
+def test_the_device_is_no_part_of_a_run_and_autocast_is(monkeypatch):
+    monkeypatch.setattr("llpe.device.cpu_has_bfloat16", lambda: True)
     plain, auto, half = (task_of(**own).config for own in ({}, {"device": "auto"}, {"autocast": "bfloat16"}))
     assert plain.hash == auto.hash != half.hash
     assert "device" not in dump_toml(auto)
     assert {"device", "autocast"} & plain.model_dump()["training"].keys() == set()
 
 
-def test_autocast_leaves_the_encoding_and_the_last_scores_their_digits():
+def test_autocast_leaves_the_encoding_and_the_last_scores_their_digits(monkeypatch):
+    monkeypatch.setattr("llpe.device.cpu_has_bfloat16", lambda: True)  # where it is imitated, the digits are the same
     task = task_of("llpe-probes", "gcn", autocast="bfloat16", epochs=3)
     encoded, logits = [], []
     task.model.encoding.register_forward_hook(lambda module, inputs, out: encoded.append(out.dtype))

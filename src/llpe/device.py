@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -68,11 +69,21 @@ def no_autocast(device: torch.device) -> AbstractContextManager[None]:
 
 
 def check_autocast(device: torch.device, dtype: str | None) -> None:
-    """Refuses a number format that the GPU does not support."""
+    """Refuses a number format that the GPU does not support, and warns of one that the CPU only imitates."""
+    if dtype is not None and device.type == "cpu" and not cpu_has_bfloat16():
+        warnings.warn(
+            f"`autocast` is {dtype!r}, which this CPU can only imitate, many times slower than float32. Leave it out.",
+            stacklevel=2,
+        )
     if dtype is not None and device.type == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False):
         got = f"{dtype!r} on a {torch.cuda.get_device_name(device)}"
         instead = "Leave it out: GPUs support it from Ampere on."
         raise refusal("autocast", "be a format that the GPU supports", got, instead)
+
+
+def cpu_has_bfloat16() -> bool:
+    """Whether oneDNN, which computes torch's products on the CPU, has kernels for bfloat16 here."""
+    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 def wide(device: torch.device) -> torch.dtype:
