@@ -10,6 +10,7 @@ number of settings to choose from, on validation nodes; the base keeps its recip
     where       ``input``, ``layers``, or both
     conditions  ``labels`` for each class, ``features = false``; of an empty one also ``groups`` of test nodes
     most        upper limits of splits, epochs and choices; a base may have its own
+    fewest      splits without which a base is left out
 
 A cell that is in the CSV file of splits, and was made by the same command, is not computed again.
 """
@@ -67,6 +68,8 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
 def cells(settings: Settings) -> Iterator[tuple[Settings, tuple[str, ...]]]:
     """Every cell with its base; without an encoding there is nothing to be added to layers."""
     for base in settings["bases"]:
+        if base["splits"]["count"] < settings.get("fewest", 0):
+            continue
         for condition in base.get("conditions", settings["conditions"]):
             for where in settings["where"]:
                 for encoding in settings["encodings"]:

@@ -25,6 +25,7 @@ from llpe.storage import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+COMPARED = ("benchmark-encodings", "benchmark-where")
 PLACED = [*BLOCK, "where"]
 PLACES = {"input": "at the input", "layers": "at every layer"}
 PREFACE = """# Do encodings help tuned models?
@@ -38,9 +39,9 @@ differ, are in `configs/studies/benchmark-bases.toml`. An encoding has settings 
 the others, chosen on validation nodes; a test proves that labels of test nodes change no choice. At the input, an
 encoding stands beside the features; at every layer, a linear map of it is added.
 
-Two things favour encodings: at the input they make a model wider, and `none` has nothing to choose. The base on Cora is
-Kipf and Welling's GCN. For airports no recipe is published: their base is a plain GCN, not tuned, and without features
-it sees constants.
+Two things favour encodings: at the input they make a model wider, and `none` has nothing to choose. The small GCN is
+Kipf and Welling's, and the MLP is the same without the graph; neither is tuned to a graph. Without features they see
+constants.
 
 Difference: mean over the same splits or seeds, in points. p: Wilcoxon's signed-rank test, two-sided, with Holm's
 correction for all comparisons with the same graph, condition and model. With three splits or seeds it is never below
@@ -51,7 +52,7 @@ block."""
 
 def benchmark_page(results: str | Path) -> str:
     """The page as Markdown."""
-    parts = [PREFACE]
+    parts = [PREFACE, *_summary(results)]
     if gains(results):
         text = "Differences to the same model without an encoding, with 95 % intervals"
         parts += [f"![{text}](benchmark.png)", f"{text} over splits or seeds (not corrected for their number)."]
@@ -82,17 +83,53 @@ def read(results: str | Path, study: str, part: str = "") -> tuple[pd.DataFrame,
     return found.assign(whole=whole), blocks
 
 
+def _summary(results: str | Path) -> list[str]:
+    """What all whole blocks show, by the kind of block."""
+    found = pd.concat([read(results, study)[0].assign(study=study) for study in COMPARED])
+    shown = found[found["whole"].astype(bool) & (found["encoding"] != "none")]
+    kinds = [_kind(*block) for block in shown[["study", "condition", "model"]].to_numpy()]
+    lines = [_conclusion(kind, part) for kind, part in shown.groupby(kinds, sort=False)]
+    return ["## In short", "\n".join(lines)] if lines else []
+
+
+def _kind(study: str, condition: str, model: str) -> str:
+    if study == "benchmark-encodings":
+        return "Tuned models"
+    if model == "mlp":
+        return "An MLP, which sees no neighbours"
+    return "A small GCN" if condition == "all" else f"A small GCN, {condition}"
+
+
+def _conclusion(kind: str, part: pd.DataFrame) -> str:
+    sure = part[part["p_holm"] < LEVEL]["difference"]
+    raised, lowered = sure[sure > 0], -sure[sure < 0]
+    best = part.groupby(["encoding", "where"], sort=False)["difference"].mean()
+    (encoding, where), gain = best.idxmax(), best.max()
+    return (
+        f"* **{kind}** ({', '.join(part['dataset'].unique())}). Comparisons: {len(part)}; shown to raise the score: "
+        f"{_sizes(raised)}; shown to lower it: {_sizes(lowered)}. "
+        f"The highest mean has `{encoding}` {PLACES[where]}, {gain:+.1f} points. "
+        f"**By default take {f'`{encoding}`' if len(raised) else 'none'}.**"
+    )
+
+
+def _sizes(gains: pd.Series) -> str:
+    ends = dict.fromkeys(f"{size:.1f}" for size in (gains.min(), gains.max()))
+    return f"{len(gains)} (by {' to '.join(ends)} points)" if len(gains) else "0"
+
+
 def gains(results: str | Path) -> list[Interval]:
     """The mean difference to ``none`` of every encoding in a whole block, with a 95 % interval."""
     from scipy import stats
 
     out = []
-    for study in ("benchmark-encodings", "benchmark-where"):
+    for study in COMPARED:
         rows, whole = read(results, study, "-splits")
         for dataset, condition, model, where in filter(whole.get, whole):
             own = rows[(rows[BLOCK] == [dataset, condition, model]).all(axis=1)]
             scores = own.pivot(index=["where", "encoding"], columns="split", values="test")
-            group = "\n".join([dataset, *([condition] if condition != "all" else [])])
+            base = f"tuned {model}" if study == "benchmark-encodings" else model
+            group = "\n".join([dataset, base, *([condition] if condition != "all" else [])])
             for encoding in own.loc[(own["where"] == where) & (own["encoding"] != "none"), "encoding"].unique():
                 gain = (scores.loc[where, encoding] - scores.loc["input", "none"]).dropna()
                 half, mean = stats.t.ppf(0.975, len(gain) - 1) * gain.std() / len(gain) ** 0.5, gain.mean()
@@ -148,7 +185,6 @@ def _encodings(found: pd.DataFrame) -> Iterator[str]:
         header = ["encoding", "where", "test score in %", "difference to none", "p", "seconds", "settings"]
         yield Table(f"{block[0]}, {block[2]}: {splits} splits or seeds", header, rows).markdown()
         yield from _verdicts(part)
-    yield _default(found[found["whole"]])
 
 
 def _where(found: pd.DataFrame) -> Iterator[str]:
@@ -194,19 +230,6 @@ def verdict(part: pd.DataFrame) -> str:
         listed = ", ".join(f"{row.encoding} ({row.difference:+.2f})" for row in sure.itertuples())
         words.append(f"{verb} the score: {listed}" if listed else f"no encoding is shown to {verb} the score")
     return f"**{place}**: {'; '.join(words)}."
-
-
-def _default(found: pd.DataFrame) -> str:
-    """The encoding with the highest mean difference over all whole blocks, if there are several; and is it shown?"""
-    blocks = found[PLACED].drop_duplicates()
-    if len(blocks) < 2:
-        return "Which encoding to take by default is not said before two blocks are whole."
-    means = found.dropna(subset="difference").groupby(["encoding", "where"])["difference"].mean().sort_values()
-    (encoding, where), gain = means.index[-1], means.iloc[-1]
-    best = f"the highest mean over the {len(blocks)} whole blocks has {encoding} {PLACES[where]} ({gain:+.2f} points)"
-    if not ((found["p_holm"] < LEVEL) & (found["difference"] > 0)).any():
-        return f"**By default take none**: in no whole block is an encoding shown to raise the score; {best}."
-    return f"**By default take {encoding if gain > 0 else 'none'}**: {best}."
 
 
 def _gain(difference: float, p: float) -> tuple[str, str]:
