@@ -10,12 +10,13 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
 from graphs import load, real
 from reference import Reference, noise
-from rows import Action, Row, Size, against, amount, compare, duration, measured, once, row
+from rows import Action, Row, Size, against, amount, compare, duration, limit_row, measured, once, row
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -47,6 +48,9 @@ SPLIT = {"full": ("texas", "cora"), "quick": ("texas",), "tiny": ("sbm:n=100",)}
 REPEATS = {"texas": 9, "cora": 1}
 SPLIT_EPOCHS = {"full": 300, "quick": 300, "tiny": 3}
 ATTENTION = {"full": 2708, "quick": 2708, "tiny": 100}
+PLACES = {"input": "the input", "layers": "every layer"}
+WIDE, NARROW = (890, 512, 5, {"input": 2, "layers": 1.5}), (2708, 64, 2, {"input": 5, "layers": 3})
+BESIDE = {"full": (WIDE, NARROW), "quick": (WIDE, NARROW), "tiny": ((100, 8, 2, {"input": 100, "layers": 100}),)}
 SIGNNET = {"full": (13752, 128), "quick": (2708, 64), "tiny": (100, 4)}
 
 
@@ -80,6 +84,28 @@ def epoch(size: Size) -> Iterator[Row]:
         (fast, mine), (slow, other) = ours, theirs
         words = f"{duration(fast)} against {duration(slow)}; validation {100 * mine:.1f} % and {100 * other:.1f} %"
         yield row("epoch of MLP + LLPE", at, "reference formulation", slow / fast, target, words)
+
+
+def beside(size: Size) -> Iterator[Row]:
+    """An epoch of GCN with 128 columns of probes, beside the features or added at every layer, against one without.
+
+    The models are those of the benchmark: a tuned one for filtered chameleon, and Kipf and Welling's on Cora.
+    """
+    for n, hidden, layers, limits in BESIDE[size]:
+        model = {"name": "gcn", "hidden": hidden, "layers": layers}
+        for where, limit in limits.items():
+            with_probes = {"encoding": {"name": "llpe-probes", "dim": 128}, "model": model | {"where": where}}
+            ours, plain = (epochs_of(n, raw) for raw in (with_probes, {"encoding": {"name": "none"}, "model": model}))
+            ratio, words = compare(plain, ours, pairs=7)
+            at = f"{n} nodes, {layers} layers of {hidden}, at {PLACES[where]}"
+            yield limit_row("epoch of GCN + probes / epoch of GCN", at, limit, ratio, words)
+
+
+def epochs_of(n: int, raw: dict[str, Any], epochs: int = 5) -> Action:
+    config = resolve(raw | {"dataset": f"sbm:n={n}", "training": {"epochs": epochs, "patience": epochs}})
+    dataset = load_graph(config.dataset)
+    task, split = make_task(dataset, config, cache=False), make_splits(dataset)[0]
+    return lambda: train_split(task, split, 0)
 
 
 def llpe_step(n: int) -> Action:
