@@ -107,6 +107,17 @@ def test_intervals_of_a_group_stand_beside_each_other():
     assert list(ends) == [40.0, 70.0]
 
 
+def test_panels_stand_in_rows_of_columns():
+    given = [Interval("none", "low", 50.0, 40.0, 70.0, panel) for panel in "abc"]
+    figure = interval_plot(given, **AXES, columns=2)
+    assert [ax.get_title() for ax in figure.axes] == ["a", "b", "c", ""]
+    assert [ax.axison for ax in figure.axes] == [True, True, True, False]
+    assert [bool(ax.get_ylabel()) for ax in figure.axes] == [True, False, True, False]
+    left, _, below, _ = (ax.get_subplotspec() for ax in figure.axes)
+    assert left.colspan.start == below.colspan.start == 0
+    assert left.rowspan.start < below.rowspan.start
+
+
 def test_clouds_have_the_colour_of_their_class(tmp_path):
     cloud = Cloud("p", np.arange(6.0).reshape(3, 2), np.array([0, 1, 1]), "u₂", "u₃")
     figure = scatter_plot([cloud], class_names=["a", "b"])

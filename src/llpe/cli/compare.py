@@ -116,8 +116,8 @@ def demo(
         homophily = run.dataset.rpartition("homophily=")[2]
         shown.append(Interval(run.encoding, f"homophily {homophily}", mean, mean - std, mean + std, run.model))
     figure = runs / "demo.png"
-    axes = {"xlabel": "two blocks, 2000 nodes, degree 10", "ylabel": "test accuracy in %"}
-    save_figure(interval_plot(shown, **axes, chance=50), figure)
+    xlabel, ylabel = "two blocks, 2000 nodes, degree 10", "test accuracy in %"
+    save_figure(interval_plot(shown, xlabel=xlabel, ylabel=ylabel, chance=50), figure)
     if json:
         console.write_json({"tables": [each.as_dict() for each in tables], "figure": str(figure)})
     else:

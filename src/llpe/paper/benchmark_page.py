@@ -128,18 +128,18 @@ def gains(results: str | Path) -> list[Interval]:
         for dataset, condition, model, where in filter(whole.get, whole):
             own = rows[(rows[BLOCK] == [dataset, condition, model]).all(axis=1)]
             scores = own.pivot(index=["where", "encoding"], columns="split", values="test")
-            base = f"tuned {model}" if study == "benchmark-encodings" else model
-            group = "\n".join([dataset, base, *([condition] if condition != "all" else [])])
+            group = f"{dataset}\n{PLACES[where]}" if where == "layers" else dataset
             for encoding in own.loc[(own["where"] == where) & (own["encoding"] != "none"), "encoding"].unique():
                 gain = (scores.loc[where, encoding] - scores.loc["input", "none"]).dropna()
                 half, mean = stats.t.ppf(0.975, len(gain) - 1) * gain.std() / len(gain) ** 0.5, gain.mean()
-                out.append(Interval(encoding, group, mean, mean - half, mean + half, PLACES[where]))
+                out.append(Interval(encoding, group, mean, mean - half, mean + half, _kind(study, condition, model)))
     return out
 
 
 def gains_figure(intervals: list[Interval]) -> Figure:
     """Encodings side by side for each graph, above or below the line of no encoding."""
-    figure = interval_plot(intervals, xlabel="", ylabel="difference to none, points", strong=["llpe", "llpe-probes"])
+    ylabel = "difference to none, points"
+    figure = interval_plot(intervals, xlabel="", ylabel=ylabel, strong=["llpe", "llpe-probes"], columns=2)
     for ax in figure.axes:
         ax.axhline(0, color=INK, linewidth=1.0)
     return figure

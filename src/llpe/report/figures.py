@@ -138,15 +138,16 @@ def interval_plot(
     ylabel: str,
     chance: float | None = None,
     strong: Collection[str] = (),
+    columns: int | None = None,
 ) -> Figure:
-    """Points with intervals, the series of a group beside each other, in panels side by side.
+    """Points with intervals, the series of a group beside each other, in panels side by side, ``columns`` in a row.
 
     Groups, series and panels are drawn in the order in which they first come; the other arguments are those of
     :func:`line_plot`, with one height of ``chance`` for all panels.
     """
     frame = pd.DataFrame(intervals, columns=["series", "group", "y", "low", "high", "panel"])
     panels, series = list(frame["panel"].unique()), list(frame["series"].unique())
-    figure, axes = _panels(panels, 5.4, ylabel, sharey=False)
+    figure, axes = _panels(panels, 5.4, ylabel, sharey=False, columns=columns)
     looks = {name: style | {"linestyle": "none"} for name, style in _line_styles(series, strong).items()}
     for ax, panel in zip(axes, panels, strict=True):
         mine = frame[frame["panel"] == panel]
@@ -187,16 +188,24 @@ def scatter_plot(clouds: Sequence[Cloud], *, class_names: Sequence[str]) -> Figu
     return figure
 
 
-def _panels(panels: Sequence[str], width: float, ylabel: str, *, sharey: bool = True) -> tuple[Figure, Sequence[Axes]]:
-    """Plots side by side, ``width`` inches each, under these titles."""
+def _panels(
+    panels: Sequence[str], width: float, ylabel: str, *, sharey: bool = True, columns: int | None = None
+) -> tuple[Figure, Sequence[Axes]]:
+    """Plots side by side, ``columns`` in a row and ``width`` inches each, under these titles."""
     if not panels:
         raise ValueError("a plot must have something to show, got nothing. Compute something first.")
-    figure = new_figure(max(5.5, width * len(panels)), 3.9)
-    axes: Sequence[Axes] = figure.subplots(1, len(panels), sharey=sharey, squeeze=False)[0]
-    for ax, panel in zip(axes, panels, strict=True):
+    columns = min(columns or len(panels), len(panels))
+    rows = -(-len(panels) // columns)
+    figure = new_figure(max(5.5, width * columns), 3.9 * rows)
+    grid = figure.subplots(rows, columns, sharey=sharey, squeeze=False)
+    for ax in grid[:, 0]:
+        ax.set_ylabel(ylabel, fontsize=11, color=INK)
+    axes = list(grid.flatten())
+    for ax, panel in zip(axes, panels, strict=False):
         ax.set_title(panel, fontsize=11, color=INK)
-    axes[0].set_ylabel(ylabel, fontsize=11, color=INK)
-    return figure, axes
+    for empty in axes[len(panels) :]:
+        empty.set_axis_off()
+    return figure, axes[: len(panels)]
 
 
 def _draw_chance(ax: Axes, height: float) -> None:
