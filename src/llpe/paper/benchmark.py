@@ -68,7 +68,7 @@ def run(name: str, settings: Settings, context: Context) -> list[Path]:
 def cells(settings: Settings) -> Iterator[tuple[Settings, tuple[str, ...]]]:
     """Every cell with its base; without an encoding there is nothing to be added to layers."""
     for base in settings["bases"]:
-        if base["splits"]["count"] < settings.get("fewest", 0):
+        if base["splits"]["count"] < settings["fewest"]:
             continue
         for condition in base.get("conditions", settings["conditions"]):
             for where in settings["where"]:
