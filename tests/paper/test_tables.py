@@ -98,18 +98,13 @@ def test_cells_that_are_there_stay_until_they_are_computed_again(written, copied
     assert list(after["mean"][1:]) == list(before["mean"][1:])
 
 
-def test_a_cell_may_take_the_settings_found_on_another_graph(copied):
+def test_a_cell_may_take_the_settings_found_for_another_one(copied):
     here, there = SMALL["blocks"][0]["datasets"][0], "sbm:n=120,homophily=0"
     like = SMALL | {
         "blocks": [*SMALL["blocks"], {"datasets": [there], "models": ["mlp"], "rows": "all"}],
         "rows": {"all": ["none", "llpe-probes"]},
-        "plan": [{"search": {"trials": 2}, "splits": 3}, {"nodes": 110, "like": here, "splits": 2}],
+        "plan": [{"search": {"trials": 2}, "splits": 3}, {"nodes": 110, "like": {"dataset": here}, "splits": 2}],
     }
-    said = []
-    alone = like | {"plan": [{"like": "sbm:n=90"}]}
-    with pytest.raises(IndexError):  # nothing is written
-        run_study("table-small", context_of(copied / "alone", say=said.append), alone)[0]
-    assert "it takes the settings that are found for sbm:n=90, mlp, none, which is not computed yet" in said[1]
     run_study("table-small", context_of(copied), like)
     results = results_of(copied)
     assert list(zip(results.dataset, results.trials, results.splits, strict=True)) == [
@@ -124,6 +119,34 @@ def test_a_cell_may_take_the_settings_found_on_another_graph(copied):
     config = run.config
     assert (config["training"]["lr"], config["encoding"]["probes"]) == (chosen["lr"], chosen["probes"])
     assert config["training"]["features"] == "raw", "as in the paper"
+
+
+def test_of_a_cell_that_is_like_another_only_what_its_space_names_is_searched(tmp_path):
+    rates = {"lr": [0.02, 0.03], "model.layers": [1], "model.hidden": [16]}
+    like = SMALL | {
+        "blocks": [{"datasets": ["sbm:n=90"], "models": ["sage"], "rows": "all"}],
+        "rows": {"all": ["lpe-fk", "signnet"]},
+        "plan": [
+            {"search": {"trials": 2}, "splits": 2},
+            {"models": ["sage"], "like": {"model": "mlp"}, "search": {"method": "grid", "space": rates}},
+            {"encodings": ["signnet"], "models": ["sage"], "like": {"model": "mlp", "encoding": "lpe-fk"}},
+        ],
+    }
+    run_study("table-small", context_of(tmp_path), like)
+    assert list(results_of(tmp_path).trials) == [2, 2]
+    searches = pd.read_csv(tmp_path / "out" / "table-small-search.csv")
+    searched = {path.parents[1].name: path.read_text() for path in tmp_path.rglob("search.toml")}
+    assert set(searched) == {"lpe-fk+mlp", "lpe-fk+sage", "signnet+sage"}, "one of them for the two others"
+    for choice in map(json.loads, searches.choice):
+        assert choice["lr"] in (0.02, 0.03) and choice["model.layers"] == 1 and "layers" not in choice
+        assert {"optimizer", "dropout", "k"} <= choice.keys(), "found with the MLP"
+
+
+def test_a_cell_that_is_like_one_of_a_missing_graph_is_left_out(untrained):
+    context = untrained("standard", benchmarks=False)
+    settings = SMALL | {"plan": [{"like": {"dataset": "cora"}}]}
+    assert run_study("table-small", context, settings) == []
+    assert any("settings that are found for cora, mlp, none, which cannot be computed" in line for line in context.said)
 
 
 def test_cells_of_another_budget_do_not_stay(copied):

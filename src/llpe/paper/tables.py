@@ -26,7 +26,7 @@ from llpe.data import NodeDataset
 from llpe.lab import SearchConfig, assign, search
 from llpe.lab.engine import each
 from llpe.lab.search import BusyError
-from llpe.lab.spaces import as_in_the_paper
+from llpe.lab.spaces import as_in_the_paper, replaced
 from llpe.paper.base import Context, Settings, merge, settings_of
 from llpe.paper.results import CELL, beside_the_paper, number, paper_numbers, read_results, read_table, score, tables
 from llpe.report.statistics import signed_rank
@@ -128,17 +128,18 @@ def _say_left_out(name: str, cells: list[Cell], context: Context) -> None:
 def compute(
     cell: Cell, dataset: NodeDataset, settings: Settings, context: Context, known: Mapping[Cell, Scored]
 ) -> Scored:
-    """Searches one cell, or goes on with its search, and scores it; or takes the settings of a ``known`` one.
+    """Searches one cell, or goes on with its search, and scores it.
 
     Raises:
         BusyError: another process is searching it.
     """
     plan, splits = plan_of(settings, dataset.num_nodes, cell)
     raw = assign(config_of(settings, cell, splits), {"training.device": context.device})
-    taken = None
+    taken: dict[str, Any] = {}
     if like := _entry(settings, dataset.num_nodes, cell).get("like"):
-        taken = json.loads(_choice(replace(cell, dataset=like), known))
-        raw, plan = as_in_the_paper(assign(raw, taken)), SearchConfig(method="grid", preset="own")
+        taken = _choice(replace(cell, **like), settings, context, known)
+        taken = {key: value for key, value in taken.items() if key in replaced(taken, plan.space)}  # one name each
+        raw, plan = as_in_the_paper(assign(raw, taken)), plan.model_copy(update={"preset": "own"})
     found = search(dataset, raw, plan, root=context.runs, workers=context.workers, engine=context.engine)
     trained = RunFolder.read(found.run)
     rows = [
@@ -147,14 +148,20 @@ def compute(
     ]
     summary = read_best(found.run.parents[1] / "best.json")
     counts = {key: summary[key] for key in ("trials", "complete", "pruned", "failed", "space")}
-    choice = {"val": round(100 * found.val, 2), "choice": json.dumps(taken or summary["choice"])}
+    choice = {"val": round(100 * found.val, 2), "choice": json.dumps(replaced(taken, summary["choice"]))}
     return Scored(trained.metric or "", pd.DataFrame(rows), pd.DataFrame([vars(cell) | counts | choice]))
 
 
-def _choice(cell: Cell, known: Mapping[Cell, Scored]) -> str:
-    if cell not in known:
-        raise RuntimeError(f"it takes the settings that are found for {cell}, which is not computed yet")
-    return str(known[cell].search["choice"].iloc[0])
+def _choice(cell: Cell, settings: Settings, context: Context, known: Mapping[Cell, Scored]) -> dict[str, Any]:
+    """The settings that are found for a cell; if it is not known, it is computed first."""
+    scored = known.get(cell)
+    if scored is None:
+        dataset = context.load(cell.dataset)
+        if dataset is None:
+            raise RuntimeError(f"it takes the settings that are found for {cell}, which cannot be computed")
+        scored = compute(cell, dataset, settings, context, known)
+    choice: dict[str, Any] = json.loads(scored.search["choice"].iloc[0])
+    return choice
 
 
 def plan_of(settings: Settings, num_nodes: int, cell: Cell) -> tuple[SearchConfig, int]:
@@ -172,7 +179,7 @@ def _entry(settings: Settings, num_nodes: int, cell: Cell) -> Settings:
             and cell.model in entry.get("models", [cell.model])
             and cell.encoding in entry.get("encodings", [cell.encoding])
         )
-        out = merge(out, entry) if fits else out
+        out = merge(out, entry) | {key: entry[key] for key in ("like",) if key in entry} if fits else out
     return out
 
 
