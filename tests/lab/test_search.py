@@ -60,6 +60,16 @@ def test_grid_tries_every_setting_and_takes_the_best_on_validation(look):
     assert found.val == pytest.approx(sum(report["val"] for report in reports) / 3)
 
 
+def test_the_pruner_best_trains_one_setting_of_a_wave_on_all_splits(look, monkeypatch):
+    monkeypatch.setattr(MODULE, "ENOUGH_NODES", 1)
+    found = look(method="grid", pruner="best")
+    assert sorted(trial.state for trial in found.trials) == ["complete", *["pruned"] * 3]
+    first = json.loads((found.run / "split-00" / "report.json").read_text())["val"]
+    assert all(trial.val <= first for trial in found.trials if trial.state == "pruned")
+    assert len(list(found.run.glob("split-*"))) == 3
+    assert len(list(found.run.parent.glob("*/split-*"))) == 3 + 3
+
+
 def test_only_the_chosen_trial_keeps_its_weights_and_counts_as_a_run(look, tmp_path):
     found = look(trials=3, pruner="none")
     assert {file.parent.parent for file in tmp_path.rglob("model.safetensors")} == {found.run}

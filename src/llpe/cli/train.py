@@ -87,7 +87,7 @@ def search(
     trials: Annotated[int | None, typer.Option(help="Settings to try; default 16, or the whole grid.")] = None,
     method: Annotated[str | None, typer.Option(help="tpe, grid or stratified.")] = None,
     preset: Annotated[str | None, typer.Option(help="The search space: paper, authors or extended.")] = None,
-    pruner: Annotated[str | None, typer.Option(help="halving, median or none.")] = None,
+    pruner: Annotated[str | None, typer.Option(help="halving, median, best or none.")] = None,
     storage: Annotated[
         str | None, typer.Option(metavar="URL", help="An Optuna storage to copy finished trials to.")
     ] = None,

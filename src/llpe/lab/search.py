@@ -52,7 +52,7 @@ RISING = 0.9  # a trial whose best epoch is in the last tenth is still improving
 ENOUGH_NODES = 100  # validation nodes that a trial is evaluated on at first: with fewer, luck decides who goes on
 WAVE = 9
 OnTrial = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
-KEPT = {"halving": 3, "median": 2, "none": 1}  # one of this many goes on after a step
+KEPT = {"halving": 3, "median": 2, "best": math.inf, "none": 1}  # one of this many goes on after a step, or one
 WAIT_SECONDS = 2.0
 EPOCHS = 2000  # at most, as in the paper
 
@@ -225,7 +225,7 @@ class _Search:
                     alive[number] = found["val"]
             best = sorted(alive, key=lambda number: -alive[number])  # the first of equals
             last = step == len(steps)
-            kept = len(best) if last else math.ceil(len(best) / KEPT[self.settings.pruner])
+            kept = len(best) if last else max(1, math.ceil(len(best) / KEPT[self.settings.pruner]))
             for place, number in enumerate(best):
                 if last or place >= kept:
                     end(number, "complete" if last else "pruned", alive.pop(number))
