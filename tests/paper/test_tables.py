@@ -138,7 +138,9 @@ def test_of_a_cell_that_is_like_another_only_what_its_space_names_is_searched(tm
     searched = {path.parents[1].name: path.read_text() for path in tmp_path.rglob("search.toml")}
     assert set(searched) == {"lpe-fk+mlp", "lpe-fk+sage", "signnet+sage"}, "one of them for the two others"
     for choice in map(json.loads, searches.choice):
-        assert choice["lr"] in (0.02, 0.03) and choice["model.layers"] == 1 and "layers" not in choice
+        assert choice["lr"] in (0.02, 0.03)
+        assert choice["model.layers"] == 1
+        assert "layers" not in choice
         assert {"optimizer", "dropout", "k"} <= choice.keys(), "found with the MLP"
 
 

@@ -54,8 +54,8 @@ class SearchConfig(Section):
             :func:`~llpe.lab.trials.stratified`; ``tpe``: eight of these, then what the tree-structured Parzen estimator
             proposes; or ``grid``.
         trials: how many different settings to try; a grid without it is tried whole.
-        pruner: at each step ``halving`` keeps the best third of a wave, ``median`` the better half, ``best`` one setting,
-            ``none`` all.
+        pruner: at each step ``halving`` keeps the best third of a wave, ``median`` the better half, ``best`` one
+            setting, ``none`` all.
         preset: the space, ``paper``, ``authors``, ``extended`` or ``own``, see :mod:`llpe.lab.spaces`.
         space: choices that replace those of the preset, or add to them.
         storage: URL of an Optuna storage that is given a copy of the finished trials, to look at them with its tools.
