@@ -8,7 +8,7 @@ import pytest
 from llpe.data import parse_spec
 from llpe.lab import resolve
 from llpe.lab.config import assign
-from llpe.lab.spaces import assignments
+from llpe.lab.spaces import TRAINING, assignments
 from llpe.paper import BUDGETS, STUDIES, run_study, settings_of
 from llpe.paper.base import config_of
 from llpe.paper.tables import Cell, cells_of, plan_of
@@ -107,11 +107,11 @@ def test_the_extended_table_has_the_same_cells_in_another_space():
         ("gt", ["llpe", "san"], 999, "stratified", 16, 10, {}),
         ("mlp", ["llpe", "none"], 1000, "tpe", 18, 10, {}),
         ("sage", PROBES, 4999, "tpe", 18, 10, {"probes,dim": [[64, 128], [128, 128], [64, 256]], "order": [16, 32]}),
-        ("mlp", ["san"], 5000, "tpe", 18, 10, {"k": [8, 16], "encoding.dim": [32]}),
-        ("gt", LLPE[:2], 1000, "tpe", 9, 10, {}),
-        ("gt", ["llpe-probes"], 4999, "tpe", 9, 10, {"probes,dim": [[64, 128]], "order": [16, 32]}),
-        ("gt", ["san"], 2708, "tpe", 9, 5, {"k": [8], "encoding.dim": [32]}),
-        ("gt", ["elastic", "rwse", "fastrp"], 2708, "tpe", 9, 5, {}),
+        ("mlp", ["san"], 5000, "tpe", 12, 10, {"k": [8, 16], "encoding.dim": [32]}),
+        ("gt", LLPE, 1000, "grid", 8, 10, {}),
+        ("gt", ["san"], 2708, "grid", 8, 5, {"k": [8], "encoding.dim": [32]}),
+        ("gt", ["elastic", "rwse", "fastrp"], 2708, "grid", 8, 5, {}),
+        ("gt", ["signnet"], 5000, "grid", 1, 3, {"k": [64]}),
     ],
 )
 def test_a_cell_is_searched_by_the_size_of_its_graph_and_its_model(
@@ -119,7 +119,8 @@ def test_a_cell_is_searched_by_the_size_of_its_graph_and_its_model(
 ):
     large = {"model.hidden": [64]} if num_nodes >= 1000 else {}
     if model == "gt" and num_nodes >= 1000:
-        large |= {"model.layers": [1], "training.epochs": [1000]}
+        rates = {key: TRAINING["paper"][key] for key in ("lr", "optimizer")}
+        large |= rates | {"model.layers": [1], "training.epochs": [1000]}
     for encoding in encodings:
         plan, count = plan_of(settings_of("table-small"), num_nodes, Cell("any", model, encoding))
         assert (plan.method, plan.trials, plan.preset, count) == (method, trials, "paper", splits)
