@@ -121,6 +121,12 @@ def test_ranks_are_over_the_blocks_that_llpe_is_in():
     assert "all of the 1 blocks have: llpe 1.00, none 2.00, rwse 3.00." in sentence
 
 
+def test_ranks_leave_out_a_block_that_is_hardly_begun():
+    whole = [result(name, mean) for mean, name in enumerate(("none", "lpe-fk", "lpe-full", "rwse", "llpe"))]
+    (sentence,) = rank_sentences(frame(*whole, result("none", 90, "cora"), result("llpe", 80, "cora")))
+    assert "all of the 1 blocks have: llpe 1.00, rwse 2.00" in sentence
+
+
 def test_reasons_begin_with_the_most_particular():
     cornell, photo = (first(result("llpe", 70, at, trials=3)) for at in ("cornell", "photo"))
     assert "corrected arrays of Cornell" in legend(reasons(cornell, {})[:1])
