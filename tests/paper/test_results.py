@@ -1,6 +1,7 @@
 """Results: reading, ranks, tables, distance from the paper; what lies in results/, and the documents made from it."""
 
 import shutil
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from llpe.report.marks import fill
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
 MISSING = {"table-large", "table-small-extended"}  # yet
+BEGUN = {("cora-ml", "mlp", "lpe-full")}  # cells that are missing in blocks of the fair search
 AT_HAND = {"table-small": ("texas", "cornell", "cora", "cora-ml", "photo"), "table-medium": ("tolokers", "computers")}
 
 
@@ -179,13 +181,14 @@ def test_tables_of_figures_are_what_their_numbers_give(name):
 
 
 def test_cells_are_those_of_the_plan_in_its_order_with_ten_splits(table):
-    """All but the rows that were added since, and graph transformers on Cora and Cora-ML with fewer encodings."""
+    """All but the rows that were added since, and blocks of which the fair search has only a part yet."""
     name, context = table
     found = read(name, context)
     planned = [cell for cell in cells_of(settings_of(name)) if cell.dataset in AT_HAND[name]]
     assert list(found) == [cell for cell in planned if cell in found]
     added = ("llpe-probes-frozen", "fastrp")
-    assert all(cell.encoding in added or cell.model == "gt" for cell in planned if cell not in found)
+    missing = [cell for cell in planned if cell not in found and cell.encoding not in added]
+    assert all(cell.model == "gt" or astuple(cell) in BEGUN for cell in missing)
     assert all(list(each.splits["split"]) == list(range(10)) for each in found.values())
 
 
