@@ -98,7 +98,7 @@ def beside(size: Size) -> Iterator[Row]:
             ours, plain = (epochs_of(n, raw) for raw in (with_probes, {"encoding": {"name": "none"}, "model": model}))
             ratio, words = compare(plain, ours, pairs=7)
             at = f"{n} nodes, {layers} layers of {hidden}, at {PLACES[where]}"
-            yield limit_row("epoch of GCN + probes / epoch of GCN", at, limit, ratio, words)
+            yield limit_row("epoch of GCN + probes / epoch of GCN", at, limit, ratio, f"{words}, five epochs")
 
 
 def epochs_of(n: int, raw: dict[str, Any], epochs: int = 5) -> Action:

@@ -47,7 +47,7 @@ Difference: mean over the same splits or seeds, in points. p: Wilcoxon's signed-
 correction for all comparisons with the same graph, condition and model. With three splits or seeds it is never below
 0.25, so such blocks cannot show a difference; splits of one graph overlap, so with ten of them p is somewhat too
 small. Seconds: training of one split by the clock, on a machine that did other work too: read them as ratios within a
-block."""
+block. What probes add to an epoch of a GCN, measured on a quiet machine, is in [scale](scale.md)."""
 
 
 def benchmark_page(results: str | Path) -> str:
