@@ -179,7 +179,8 @@ def _entry(settings: Settings, num_nodes: int, cell: Cell) -> Settings:
             and cell.model in entry.get("models", [cell.model])
             and cell.encoding in entry.get("encodings", [cell.encoding])
         )
-        out = merge(out, entry) | {key: entry[key] for key in ("like",) if key in entry} if fits else out
+        if fits:
+            out = merge(out | ({"like": {}} if "like" in entry else {}), entry)  # another cell replaces the one before
     return out
 
 
