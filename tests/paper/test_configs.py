@@ -104,7 +104,8 @@ def test_the_extended_table_has_the_same_cells_in_another_space():
 @pytest.mark.parametrize(
     ("model", "encodings", "num_nodes", "method", "trials", "splits", "space"),
     [
-        ("gt", ["llpe", "san"], 999, "stratified", 16, 10, {}),
+        ("sage", ["llpe", "san"], 999, "stratified", 16, 10, {}),
+        ("gt", ["llpe", "elastic"], 999, "grid", 8, 10, {}),
         ("mlp", ["llpe", "none"], 1000, "tpe", 18, 10, {}),
         ("sage", PROBES, 4999, "tpe", 18, 10, {"probes,dim": [[64, 128], [128, 128], [64, 256]], "order": [16, 32]}),
         ("mlp", ["san"], 5000, "tpe", 12, 10, {"k": [8, 16], "encoding.dim": [32]}),
@@ -118,7 +119,7 @@ def test_a_cell_is_searched_by_the_size_of_its_graph_and_its_model(
     model, encodings, num_nodes, method, trials, splits, space
 ):
     large = {"model.hidden": [64]} if num_nodes >= 1000 else {}
-    if model == "gt" and num_nodes >= 1000:
+    if model == "gt":
         rates = {key: TRAINING["paper"][key] for key in ("lr", "optimizer")}
         large |= rates | {"model.layers": [1], "training.epochs": [1000]}
     for encoding in encodings:

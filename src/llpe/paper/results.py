@@ -82,25 +82,26 @@ def _table(model: str, results: pd.DataFrame) -> Table:
     datasets, encodings = results["dataset"].unique(), results["encoding"].unique()
     counts = results.groupby("encoding").size()
     whole = [name for name in encodings if counts[name] == len(datasets)]
-    best = results.groupby("dataset")["mean"].max()
+    best, most = results.groupby("dataset")["mean"].max(), results["splits"].max()
     place = average_ranks(results, whole)
-    found = {(row.encoding, row.dataset): _cell(row, best[row.dataset]) for row in results.itertuples()}
+    found = {(row.encoding, row.dataset): _cell(row, best[row.dataset], most) for row in results.itertuples()}
     rows = [
         [name, *(found.get((name, at), MISSING) for at in datasets), f"{place[name]:.1f}" if name in place else MISSING]
         for name in encodings
     ]
     metric = results.set_index("dataset")["metric"].groupby(level=0).first()
     header = [name if metric[name] == "accuracy" else f"{name} ({metric[name]})" for name in datasets]
-    splits = " or ".join(map(str, sorted(results["splits"].unique())))
-    remark = f"Over {splits} splits. In brackets: on how many of them above {BASELINE}."
+    fewer = "" if results["splits"].min() == most else ", or as many as a cell says"
+    remark = f"Over {most} splits{fewer}. In brackets: on how many of them above {BASELINE}."
     if len(whole) < len(encodings):
         remark += " –: not computed; ranks are those among the rows without gaps."
     return Table(f"{model}: test score in %, mean ± standard deviation", ["encoding", *header, "rank"], rows, [remark])
 
 
-def _cell(row: Any, best: float) -> str:
+def _cell(row: Any, best: float, most: int) -> str:
     text = number(row.mean, row.std)
     text = f"**{text}**" if row.mean == best else text
+    text += f", {row.splits} splits" if row.splits < most else ""
     return text if pd.isna(row.wins) or row.encoding not in OURS else f"{text} ({row.wins}/{row.splits})"
 
 
