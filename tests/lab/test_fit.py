@@ -232,3 +232,21 @@ def test_a_run_scales_the_features_of_other_graphs_as_it_scaled_its_own(tmp_path
         found = predict_graph(result.run, dataset)
     expected = predict(result.model, prepared(dataset, result.encoding, features="rows"))
     assert np.allclose(found.probabilities, expected.numpy(), atol=1e-6)
+
+
+def test_subnormal_numbers_count_as_0_while_one_thread_trains_and_only_then():
+    task, split, threads = make_task(SBM, config_of(epochs=1)), make_splits(SBM)[0], torch.get_num_threads()
+
+    def tiny(_: object = None) -> float:
+        return float(torch.tensor(1e-37) / 1e5)
+
+    kept = tiny()
+    try:
+        for count, expected in ((1, 0.0), (2, kept)):
+            torch.set_num_threads(count)
+            seen = []
+            train_split(task, split, 0, on_epoch=lambda p, seen=seen: seen.append(tiny()))
+            assert seen == [expected, expected]
+            assert tiny() == kept > 0
+    finally:
+        torch.set_num_threads(threads)

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from llpe.data import Split
-from llpe.device import CPU, autocast, find_device, random_state, set_random_state
+from llpe.device import CPU, autocast, find_device, random_state, set_random_state, subnormals_flushed
 from llpe.lab.batches import View, all_logits, make_batches, typical_rows
 from llpe.lab.config import TrainingConfig
 from llpe.lab.task import Task
@@ -85,6 +85,7 @@ class Outcome:
 SCORES = [each.name for each in fields(Outcome) if each.name not in ("state", "traces")]
 
 
+@subnormals_flushed()
 def train_split(
     task: Task,
     split: Split,
