@@ -21,7 +21,7 @@ from rows import Row, Size, machine
 from small_graphs import small_graphs
 from spectra import both_ends, hundreds
 from starting import starting
-from training import attention, beside, epoch, memory, signnet, step, ten_splits
+from training import attention, beside, epoch, memory, signnet, step, subnormals, ten_splits
 from walks import walks
 
 GROUPS: dict[str, Callable[[Size], Iterator[Row]]] = {
@@ -40,6 +40,7 @@ GROUPS: dict[str, Callable[[Size], Iterator[Row]]] = {
     "walks": walks,
     "signnet": signnet,
     "attention": attention,
+    "subnormals": subnormals,
     "beside": beside,
     "small": small_graphs,
     "starting": starting,

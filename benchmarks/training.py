@@ -1,4 +1,5 @@
-"""What training costs: a step, its memory, an epoch and ten splits of LLPE with an MLP; steps of SignNet and attention.
+"""What training costs: a step, its memory, an epoch and ten splits of LLPE with an MLP; steps of SignNet and attention;
+epochs with and without subnormal numbers.
 
 Steps and epochs against the reference formulation, in float32, dim 128, order 64, with the penalty; ten splits against
 a plain loop: dense features, one split after another, two passes an epoch. There the seeds, early stopping and (without
@@ -48,6 +49,7 @@ SPLIT = {"full": ("texas", "cora"), "quick": ("texas",), "tiny": ("sbm:n=100",)}
 REPEATS = {"texas": 9, "cora": 1}
 SPLIT_EPOCHS = {"full": 300, "quick": 300, "tiny": 3}
 ATTENTION = {"full": 2708, "quick": 2708, "tiny": 100}
+SUBNORMAL = {"full": (1000, 100), "quick": (1000, 100), "tiny": (60, 2)}
 PLACES = {"input": "the input", "layers": "every layer"}
 WIDE, NARROW = (890, 512, 5, {"input": 2, "layers": 1.5}), (2708, 64, 2, {"input": 5, "layers": 3})
 BESIDE = {"full": (WIDE, NARROW), "quick": (WIDE, NARROW), "tiny": ((100, 8, 2, {"input": 100, "layers": 100}),)}
@@ -292,6 +294,27 @@ def attention(size: Size) -> Iterator[Row]:
     torch.set_num_threads(threads)
     at, words = f"{n} nodes, width 192, one thread", f"{times}; results {100 * apart:.1f} % apart"
     yield row("attention step, bfloat16", at, "float32", ratio, 1, words, sound=apart < 0.02)
+
+
+def subnormals(size: Size) -> Iterator[Row]:
+    """Epochs of a graph transformer at a rate where it stops learning, by one thread, as workers have it."""
+    n, epochs = SUBNORMAL[size]
+    config = resolve(
+        {
+            "dataset": f"sbm:n={n},homophily=0.8",
+            "encoding": {"name": "llpe", "dim": 64},
+            "model": {"name": "gt", "hidden": 64, "layers": 1},
+            "training": {"lr": 0.05, "epochs": epochs, "patience": epochs},
+        }
+    )
+    dataset, threads = load_graph(config.dataset), torch.get_num_threads()
+    task, split = make_task(dataset, config, cache=False), make_splits(dataset)[0]
+    kept = train_split.__wrapped__  # type: ignore[attr-defined]  # the same without its decorator
+    torch.set_num_threads(1)
+    ratio, times = compare(lambda: train_split(task, split, 0), lambda: kept(task, split, 0), pairs=3)
+    torch.set_num_threads(threads)
+    at, words = f"{n} nodes, lr 0.05", f"{times}, {epochs} epochs"
+    yield row("GT with subnormal numbers as 0", at, "subnormal numbers kept", ratio, 1.3, words)
 
 
 def evaluated(encoding: SignNet, vectors: Tensor) -> Tensor:
