@@ -179,6 +179,28 @@ def test_few_validation_nodes_are_evaluated_on_more_splits(look, monkeypatch):
         assert trained == expected  # 4, the better 2, and of these the best, which is done
 
 
+@pytest.mark.parametrize(
+    ("last", "states"), [(0.9, ["complete", "pruned"]), (0.4, ["complete"] * 2), (None, ["complete", "failed"])]
+)
+def test_where_training_of_the_best_fails_or_collapses_on_a_split_the_next_best_goes_on(
+    look, monkeypatch, last, states
+):
+    monkeypatch.setattr(MODULE, "ENOUGH_NODES", 1)
+    monkeypatch.setattr(_Search, "conclude", lambda self, trials: trials)
+
+    def train(self, choice, splits, pause):
+        scores = [0.9, 0.9, last] if choice["dropout"] else [0.8, 0.8, 0.8]
+        return [
+            Outcome(number, "failed" if score is None else "done", "accuracy", "nan", val=score)
+            for number, score in enumerate(scores[:splits])
+        ]
+
+    monkeypatch.setattr(_Search, "_train", train)
+    trials = look(method="grid", pruner="best", space={"lr": [0.1]})
+    assert sorted(trial.state for trial in trials) == states
+    assert max(trial.val for trial in trials if trial.state == "complete") == pytest.approx({0.9: 0.9}.get(last, 0.8))
+
+
 def test_failed_trials_are_listed_with_their_reason(look):
     found = look(method="grid", space={"lr": [0.01, 1e30], "dropout": [0.0], "optimizer": ["sgd"]})
     (failed,) = (trial for trial in found.trials if trial.state == "failed")

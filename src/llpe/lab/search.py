@@ -4,8 +4,9 @@ A trial is a run folder. Trials come in waves of nine: first the config's own se
 rates and optimisers, then what a model of their scores proposes. ``stratified`` ones, which are fixed before the first
 is trained, come in one wave. Each is evaluated on its first split (on a small graph: on as many as hold enough
 validation nodes) after 500 epochs, or twice or four times as many while its validation score still improves; the best
-third goes on to three times as many splits, and the best third of these, one of nine, to all. The chosen trial is, of
-those that were trained on all splits, the one with the best mean validation score; test scores play no part.
+third goes on to three times as many splits, and the best third of these, one of nine, to all. If training fails or
+collapses there on a split, the next best trial goes on to all splits as well. The chosen trial is, of those that were
+trained on all splits, the one with the best mean validation score; test scores play no part.
 
     <runs>/<dataset>/<encoding>+<model>/search-<hash>/
       search.toml     what is searched      trials.json  all trials
@@ -25,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from threading import Lock
 from typing import Any
 
@@ -50,6 +51,7 @@ from llpe.storage import sweep
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
 RISING = 0.9  # a trial whose best epoch is in the last tenth is still improving
 ENOUGH_NODES = 100  # validation nodes that a trial is evaluated on at first: with fewer, luck decides who goes on
+COLLAPSED = 0.2  # below the median of a setting's splits: more than luck with the split explains
 WAVE = 9
 OnTrial = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
 KEPT = {"halving": 3, "median": 2, "best": math.inf, "none": 1}  # one of this many goes on after a step, or one
@@ -206,29 +208,36 @@ class _Search:
             if on_trial is not None:
                 on_trial(len(trials.finished) + len(results), self.total, results[number])
 
-        def train_trial(step: int, count: int, pause: int | None, number: int) -> dict[str, Any]:
-            return trials.step(wave[number], step) or _summary(self._train(wave[number], count, pause))
+        def train_trial(step: int, number: int) -> dict[str, Any]:
+            return trials.step(wave[number], step) or _summary(self._train(wave[number], *steps[step]))
 
-        alive = dict.fromkeys(range(len(wave)), 0.0)
+        def train(step: int, numbers: list[int]) -> dict[int, dict[str, Any]]:
+            """What a step finds of these, the best first, without those that failed."""
+            found = {}
+            for number, one in each(self.how["engine"], partial(train_trial, step), numbers, pieces=steps[step][0]):
+                if trials.step(wave[number], step) is None:
+                    trials.note(wave[number], step, one)
+                if "reason" in one:
+                    end(number, "failed", None, one["reason"])
+                else:
+                    found[number] = one
+            return dict(sorted(found.items(), key=lambda item: (-item[1]["val"], item[0])))
+
         every = len(self.splits)
         first = min(every, math.ceil(ENOUGH_NODES / min(len(split.val) for split in self.splits)))
-        steps = [(first, FIRST_EPOCHS), (min(3 * first, every), None), (every, None)]
-        for step, (count, pause) in enumerate(steps, start=1):
-            train = partial(train_trial, step, count, pause)
-            for number, found in each(self.how["engine"], train, list(alive), pieces=count):
-                if trials.step(wave[number], step) is None:
-                    trials.note(wave[number], step, found)
-                if "reason" in found:
-                    del alive[number]
-                    end(number, "failed", None, found["reason"])
-                else:
-                    alive[number] = found["val"]
-            best = sorted(alive, key=lambda number: -alive[number])  # the first of equals
-            last = step == len(steps)
-            kept = len(best) if last else max(1, math.ceil(len(best) / KEPT[self.settings.pruner]))
-            for place, number in enumerate(best):
-                if last or place >= kept:
-                    end(number, "complete" if last else "pruned", alive.pop(number))
+        steps = {1: (first, FIRST_EPOCHS), 2: (min(3 * first, every), None), 3: (every, None)}
+        alive, dropped = list(range(len(wave))), list[int]()
+        for step in (1, 2):
+            found = train(step, alive)
+            kept = max(1, math.ceil(len(found) / KEPT[self.settings.pruner]))
+            for number in list(found)[kept:]:
+                end(number, "pruned", found[number]["val"])
+            alive, dropped = list(found)[:kept], list(found)[kept:] + dropped
+        whole = train(3, alive)
+        if dropped and all(one.get("collapsed") for one in whole.values()):
+            whole |= train(3, dropped[:1])
+        for number, one in whole.items():
+            end(number, "complete", one["val"])
         return [results[number] for number in range(len(wave))]
 
     def _train(self, choice: dict[str, Any], splits: int, pause: int | None) -> list[Outcome]:
@@ -285,7 +294,8 @@ def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
     if failed:
         return {"reason": f"split {failed[0].split}: {failed[0].reason}"}
-    return {"val": fmean(outcome.val or 0.0 for outcome in outcomes)}
+    scores = [outcome.val or 0.0 for outcome in outcomes]
+    return {"val": fmean(scores), "collapsed": median(scores) - min(scores) > COLLAPSED}
 
 
 def _rising(outcome: Outcome, pause: int) -> bool:
