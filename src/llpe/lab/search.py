@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 from threading import Lock
 from typing import Any
 
@@ -51,7 +51,7 @@ from llpe.storage import sweep
 FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
 RISING = 0.9  # a trial whose best epoch is in the last tenth is still improving
 ENOUGH_NODES = 100  # validation nodes that a trial is evaluated on at first: with fewer, luck decides who goes on
-COLLAPSED = 0.2  # below the median of a setting's splits: more than luck with the split explains
+COLLAPSED = 0.2  # on one split, below what a setting was chosen for: more than luck with the split explains
 WAVE = 9
 OnTrial = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
 KEPT = {"halving": 3, "median": 2, "best": math.inf, "none": 1}  # one of this many goes on after a step, or one
@@ -226,15 +226,16 @@ class _Search:
         every = len(self.splits)
         first = min(every, math.ceil(ENOUGH_NODES / min(len(split.val) for split in self.splits)))
         steps = {1: (first, FIRST_EPOCHS), 2: (min(3 * first, every), None), 3: (every, None)}
-        alive, dropped = list(range(len(wave))), list[int]()
+        alive, dropped, hoped = list(range(len(wave))), list[int](), dict[int, float]()
         for step in (1, 2):
             found = train(step, alive)
+            hoped = {number: one["val"] for number, one in found.items()} | hoped
             kept = max(1, math.ceil(len(found) / KEPT[self.settings.pruner]))
             for number in list(found)[kept:]:
                 end(number, "pruned", found[number]["val"])
             alive, dropped = list(found)[:kept], list(found)[kept:] + dropped
         whole = train(3, alive)
-        if dropped and all(one.get("collapsed") for one in whole.values()):
+        if dropped and all(hoped[number] - one["least"] > COLLAPSED for number, one in whole.items()):
             whole |= train(3, dropped[:1])
         for number, one in whole.items():
             end(number, "complete", one["val"])
@@ -295,7 +296,7 @@ def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
     if failed:
         return {"reason": f"split {failed[0].split}: {failed[0].reason}"}
     scores = [outcome.val or 0.0 for outcome in outcomes]
-    return {"val": fmean(scores), "collapsed": median(scores) - min(scores) > COLLAPSED}
+    return {"val": fmean(scores), "least": min(scores)}
 
 
 def _rising(outcome: Outcome, pause: int) -> bool:
