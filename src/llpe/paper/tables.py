@@ -138,9 +138,8 @@ def compute(
     taken: dict[str, Any] = {}
     if like := _entry(settings, dataset.num_nodes, cell).get("like"):
         taken = _choice(replace(cell, **like), settings, context, known)
-        own = ("hidden", "layers")  # of the model: some encodings have their own
-        taken = {f"model.{key}" if key in own else key: value for key, value in taken.items()}
         taken = {key: value for key, value in taken.items() if key in replaced(taken, plan.space)}  # one name each
+        taken = {f"model.{key}" if key in ("hidden", "layers") else key: value for key, value in taken.items()}
         raw, plan = as_in_the_paper(assign(raw, taken)), plan.model_copy(update={"preset": "own"})
     found = search(dataset, raw, plan, root=context.runs, workers=context.workers, engine=context.engine)
     trained = RunFolder.read(found.run)
