@@ -180,9 +180,14 @@ def test_few_validation_nodes_are_evaluated_on_more_splits(look, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("last", "states"), [(0.9, ["complete", "pruned"]), (0.4, ["complete"] * 2), (None, ["complete", "failed"])]
+    ("last", "states"),
+    [
+        (0.9, ["complete"] + ["pruned"] * 3),
+        (0.4, ["complete"] * 3 + ["pruned"]),
+        (None, ["complete", "failed", "failed", "pruned"]),
+    ],
 )
-def test_where_training_of_the_best_fails_or_collapses_on_a_split_the_next_best_goes_on(
+def test_where_training_fails_or_collapses_on_a_split_the_next_best_goes_on_until_one_holds(
     look, monkeypatch, last, states
 ):
     monkeypatch.setattr(MODULE, "ENOUGH_NODES", 1)
@@ -196,9 +201,9 @@ def test_where_training_of_the_best_fails_or_collapses_on_a_split_the_next_best_
         ]
 
     monkeypatch.setattr(_Search, "_train", train)
-    trials = look(method="grid", pruner="best", space={"lr": [0.1]})
+    trials = look(method="grid", pruner="best", space={"lr": [0.1, 0.01]})
     assert sorted(trial.state for trial in trials) == states
-    assert max(trial.val for trial in trials if trial.state == "complete") == pytest.approx({0.9: 0.9}.get(last, 0.8))
+    assert max(trial.val for trial in trials if trial.state == "complete") == pytest.approx(0.9 if last == 0.9 else 0.8)
 
 
 def test_failed_trials_are_listed_with_their_reason(look):

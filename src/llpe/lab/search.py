@@ -5,8 +5,8 @@ rates and optimisers, then what a model of their scores proposes. ``stratified``
 is trained, come in one wave. Each is evaluated on its first split (on a small graph: on as many as hold enough
 validation nodes) after 500 epochs, or twice or four times as many while its validation score still improves; the best
 third goes on to three times as many splits, and the best third of these, one of nine, to all. If training fails or
-collapses there on a split, the next best trial goes on to all splits as well. The chosen trial is, of those that were
-trained on all splits, the one with the best mean validation score; test scores play no part.
+collapses there on a split, the next best trials go on to all splits as well, until one holds. The chosen trial is, of
+those that were trained on all splits, the one with the best mean validation score; test scores play no part.
 
     <runs>/<dataset>/<encoding>+<model>/search-<hash>/
       search.toml     what is searched      trials.json  all trials
@@ -235,8 +235,8 @@ class _Search:
                 end(number, "pruned", found[number]["val"])
             alive, dropped = list(found)[:kept], list(found)[kept:] + dropped
         whole = train(3, alive)
-        if dropped and all(hoped[number] - one["least"] > COLLAPSED for number, one in whole.items()):
-            whole |= train(3, dropped[:1])
+        while dropped and all(hoped[number] - one["least"] > COLLAPSED for number, one in whole.items()):
+            whole |= train(3, [dropped.pop(0)])
         for number, one in whole.items():
             end(number, "complete", one["val"])
         return [results[number] for number in range(len(wave))]
