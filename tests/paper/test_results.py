@@ -141,6 +141,13 @@ def test_ranks_leave_out_a_block_that_is_hardly_begun():
     assert "all of the 1 blocks have: llpe 1.00, rwse 2.00" in sentence
 
 
+def test_a_table_ranks_no_row_by_a_column_that_is_hardly_begun():
+    whole = [result(name, mean) for mean, name in enumerate(("none", "lpe-fk", "llpe"))]
+    (table,) = tables(frame(*whole, result("none", 90, "cora")))
+    assert [row[-1] for row in table.rows] == ["3.0", "2.0", "1.0"]
+    assert "A column that is hardly begun does not count there." in table.markdown()
+
+
 def test_reasons_begin_with_the_most_particular():
     cornell, photo = (first(result("llpe", 70, at, trials=3)) for at in ("cornell", "photo"))
     assert "corrected arrays of Cornell" in legend(reasons(cornell, {})[:1])

@@ -22,6 +22,7 @@ from llpe.paper.results import (
     OURS,
     PUBLISHED,
     average_ranks,
+    begun,
     beside_the_paper,
     paper_numbers,
     read_results,
@@ -158,14 +159,9 @@ def legend(letters: Iterable[str]) -> str:
 
 
 def rank_sentences(results: pd.DataFrame) -> Iterator[str]:
-    """Average rank among the paper's encodings, once with LLPE as published and once with ours.
-
-    Blocks with less than half as many of these as another one are left out: they are hardly begun.
-    """
-    means = results.pivot(index=["dataset", "model"], columns="encoding", values="mean")
+    """Average rank among the paper's encodings, once with LLPE as published and once with ours."""
+    means = begun(results).pivot(index=["dataset", "model"], columns="encoding", values="mean")
     rivals = set(paper_numbers().index.get_level_values("encoding")) - set(OURS)
-    count = means[[name for name in means if name in rivals]].notna().sum(axis="columns")
-    means = means[2 * count >= count.max()]
     for mine, words in ((PUBLISHED, "LLPE as published"), ("llpe", "LLPE with our scaling")):
         there = means[means[mine].notna()].dropna(axis="columns") if mine in means else means[:0]
         if there.empty:

@@ -73,6 +73,12 @@ def average_ranks(results: pd.DataFrame, encodings: Sequence[str]) -> dict[str, 
     return {} if whole.empty else whole.rank(axis="columns", ascending=False).mean().to_dict()
 
 
+def begun(results: pd.DataFrame) -> pd.DataFrame:
+    """Without the blocks that have less than half as many rows as another one: they say nothing about ranks yet."""
+    count = results.groupby(["dataset", "model"])["encoding"].transform("size")
+    return results[2 * count >= count.max()]
+
+
 def tables(results: pd.DataFrame) -> list[Table]:
     """For each model: encodings by data sets, the best of each, wins over ``lpe-fk``, and the average rank."""
     return [_table(model, part) for model, part in results.groupby("model", sort=False)]
@@ -80,10 +86,11 @@ def tables(results: pd.DataFrame) -> list[Table]:
 
 def _table(model: str, results: pd.DataFrame) -> Table:
     datasets, encodings = results["dataset"].unique(), results["encoding"].unique()
-    counts = results.groupby("encoding").size()
-    whole = [name for name in encodings if counts[name] == len(datasets)]
+    counted = begun(results)
+    counts = counted.groupby("encoding").size()
+    whole = [name for name in encodings if counts.get(name) == counted["dataset"].nunique()]
     best, most = results.groupby("dataset")["mean"].max(), results["splits"].max()
-    place = average_ranks(results, whole)
+    place = average_ranks(counted, whole)
     found = {(row.encoding, row.dataset): _cell(row, best[row.dataset], most) for row in results.itertuples()}
     rows = [
         [name, *(found.get((name, at), MISSING) for at in datasets), f"{place[name]:.1f}" if name in place else MISSING]
@@ -95,6 +102,8 @@ def _table(model: str, results: pd.DataFrame) -> Table:
     remark = f"Over {most} splits{fewer}. In brackets: on how many of them above {BASELINE}."
     if len(whole) < len(encodings):
         remark += " –: not computed; ranks are those among the rows without gaps."
+    if len(counted) < len(results):
+        remark += " A column that is hardly begun does not count there."
     return Table(f"{model}: test score in %, mean ± standard deviation", ["encoding", *header, "rank"], rows, [remark])
 
 
