@@ -101,13 +101,17 @@ def test_the_extended_table_has_the_same_cells_in_another_space():
         assert other == plan.model_copy(update={"preset": "extended"})
 
 
+RATES = {key: TRAINING["paper"][key] for key in ("lr", "optimizer")}
+
+
 @pytest.mark.parametrize(
     ("model", "encodings", "num_nodes", "method", "trials", "splits", "space"),
     [
         ("sage", ["llpe", "san"], 999, "stratified", 16, 10, {}),
         ("gt", ["llpe", "elastic"], 999, "grid", 8, 10, {}),
         ("mlp", ["llpe", "none"], 1000, "tpe", 18, 10, {}),
-        ("sage", PROBES, 4999, "tpe", 18, 10, {"probes,dim": [[64, 128], [128, 128], [64, 256]], "order": [16, 32]}),
+        ("mlp", PROBES, 4999, "tpe", 18, 10, {"probes,dim": [[64, 128], [128, 128], [64, 256]], "order": [16, 32]}),
+        ("sage", [*PROBES, "none"], 4999, "stratified", 16, 10, {"model.layers": [1, 2]}),
         ("mlp", ["san"], 5000, "tpe", 12, 10, {"k": [8, 16], "encoding.dim": [32]}),
         ("gt", LLPE, 1000, "grid", 8, 10, {}),
         ("gt", ["san"], 2708, "grid", 8, 5, {"k": [8], "encoding.dim": [32]}),
@@ -120,8 +124,9 @@ def test_a_cell_is_searched_by_the_size_of_its_graph_and_its_model(
 ):
     large = {"model.hidden": [64]} if num_nodes >= 1000 else {}
     if model == "gt":
-        rates = {key: TRAINING["paper"][key] for key in ("lr", "optimizer")}
-        large |= rates | {"model.layers": [1], "training.epochs": [1000]}
+        large |= RATES | {"model.layers": [1], "training.epochs": [1000]}
+    elif model == "sage" and num_nodes >= 1000:
+        large |= RATES
     for encoding in encodings:
         plan, count = plan_of(settings_of("table-small"), num_nodes, Cell("any", model, encoding))
         assert (plan.method, plan.trials, plan.preset, count) == (method, trials, "paper", splits)
