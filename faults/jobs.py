@@ -44,10 +44,14 @@ VOLATILE = ("seconds", "peak_memory", "finished")  # keys of a report that diffe
 def small() -> None:
     """Checkpoints come often, and the steps of a search are short."""
     train.CHECKPOINT_SECONDS = 0.02
-    module = import_module("llpe.lab.search")
-    for name, value in {"FIRST_EPOCHS": 4, "ENOUGH_NODES": 10, "WAVE": 4, "WAIT_SECONDS": 0.1}.items():
-        assert hasattr(module, name), name
-        setattr(module, name, value)
+    short: dict[str, dict[str, float]] = {
+        "llpe.lab.wave": {"FIRST_EPOCHS": 4, "ENOUGH_NODES": 10},
+        "llpe.lab.search": {"WAVE": 4, "WAIT_SECONDS": 0.1},
+    }
+    for module, values in short.items():
+        for name, value in values.items():
+            assert hasattr(import_module(module), name), name
+            setattr(import_module(module), name, value)
 
 
 def train_job(folder: Path, workers: int = 1) -> None:

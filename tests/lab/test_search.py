@@ -10,7 +10,7 @@ import pytest
 
 from llpe.data import load_graph
 from llpe.encodings import ENCODINGS
-from llpe.lab import ConfigError, Outcome, SearchConfig, search, take_search
+from llpe.lab import ConfigError, Outcome, SearchConfig, search, take_search, wave
 from llpe.lab.search import _rising, _Search
 from llpe.lab.spaces import PATIENCE, key_of, space_of
 from llpe.lab.trials import Trials, stratified
@@ -61,7 +61,7 @@ def test_grid_tries_every_setting_and_takes_the_best_on_validation(look):
 
 
 def test_the_pruner_best_trains_one_setting_of_a_wave_on_all_splits(look, monkeypatch):
-    monkeypatch.setattr(MODULE, "ENOUGH_NODES", 1)
+    monkeypatch.setattr(wave, "ENOUGH_NODES", 1)
     found = look(method="grid", pruner="best")
     assert sorted(trial.state for trial in found.trials) == ["complete", *["pruned"] * 3]
     first = json.loads((found.run / "split-00" / "report.json").read_text())["val"]
@@ -99,7 +99,7 @@ def test_stopped_search_ends_as_an_uninterrupted_one(look, stop_at, monkeypatch)
 @pytest.mark.parametrize("stop_at", range(1, 13, 2))
 def test_a_search_killed_between_any_two_trials_chooses_the_same(look, stop_at, monkeypatch):
     """Stopped just before what is known of its trials is replaced, as by a kill, and started again."""
-    monkeypatch.setattr(MODULE, "FIRST_EPOCHS", 2)
+    monkeypatch.setattr(wave, "FIRST_EPOCHS", 2)
     whole = look("whole", trials=4)
     write, seen = Trials._write, []
 
@@ -119,7 +119,7 @@ def test_a_search_killed_between_any_two_trials_chooses_the_same(look, stop_at, 
 
 def test_a_trial_that_was_stopped_while_it_was_given_more_epochs_gets_all_of_them(graph, tmp_path, monkeypatch):
     """Two epochs, and twice as many while it improves: stopped after three, it still gets its four and eight."""
-    monkeypatch.setattr(MODULE, "FIRST_EPOCHS", 2)
+    monkeypatch.setattr(wave, "FIRST_EPOCHS", 2)
     monkeypatch.setattr(MODULE, "RISING", 0.0)
     monkeypatch.setattr("llpe.lab.workers.REPORT_SECONDS", 0.0)
 
@@ -153,7 +153,7 @@ def test_damaged_trials_are_evaluated_again_and_copied_to_a_storage(look, tmp_pa
 
 
 def test_bad_trials_are_pruned_before_all_splits_are_trained(look, monkeypatch):
-    monkeypatch.setattr(MODULE, "ENOUGH_NODES", 10)
+    monkeypatch.setattr(wave, "ENOUGH_NODES", 10)
     found = look(trials=8, space={"lr": [0.1, 1e-7], "optimizer": ["adam", "sgd"]})
     pruned = [trial for trial in found.trials if trial.state == "pruned"]
     assert pruned
@@ -163,7 +163,7 @@ def test_bad_trials_are_pruned_before_all_splits_are_trained(look, monkeypatch):
 
 
 def test_few_validation_nodes_are_evaluated_on_more_splits(look, monkeypatch):
-    monkeypatch.setattr(MODULE, "FIRST_EPOCHS", 2)
+    monkeypatch.setattr(wave, "FIRST_EPOCHS", 2)
     trained = []
     original = _Search._train
 
@@ -174,7 +174,7 @@ def test_few_validation_nodes_are_evaluated_on_more_splits(look, monkeypatch):
     monkeypatch.setattr(_Search, "_train", train)
     for enough, expected in ((20, [(1, 2)] * 4 + [(3, None)] * 3), (40, [(2, 2)] * 4 + [(3, None)] * 3)):
         trained.clear()
-        monkeypatch.setattr(MODULE, "ENOUGH_NODES", enough)  # a split has 24
+        monkeypatch.setattr(wave, "ENOUGH_NODES", enough)  # a split has 24
         look(str(enough), trials=4)
         assert trained == expected  # 4, the better 2, and of these the best, which is done
 
@@ -190,7 +190,7 @@ def test_few_validation_nodes_are_evaluated_on_more_splits(look, monkeypatch):
 def test_where_training_fails_or_collapses_on_a_split_the_next_best_goes_on_until_one_holds(
     look, monkeypatch, last, states
 ):
-    monkeypatch.setattr(MODULE, "ENOUGH_NODES", 1)
+    monkeypatch.setattr(wave, "ENOUGH_NODES", 1)
     monkeypatch.setattr(_Search, "conclude", lambda self, trials: trials)
 
     def train(self, choice, splits, pause):

@@ -26,7 +26,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from threading import Lock
 from typing import Any
 
@@ -37,24 +36,21 @@ from torch_geometric.data import Data
 
 from llpe.data import NodeDataset, make_splits
 from llpe.lab.config import Config, ConfigError, assign, resolve
-from llpe.lab.engine import Dask, each
+from llpe.lab.engine import Dask
 from llpe.lab.fit import train_splits
 from llpe.lab.spaces import PATIENCE, SearchConfig, as_in_the_paper, assignments, encode, replaced, space_of
 from llpe.lab.task import Task, make_task
 from llpe.lab.train import Outcome
 from llpe.lab.trials import Choice, Trial, Trials, copy_study, stratified
+from llpe.lab.wave import Wave
 from llpe.lab.workers import Tell
 from llpe.runs import RunFolder, flat
 from llpe.sealed import write_json, write_text
 from llpe.storage import sweep
 
-FIRST_EPOCHS = 500  # fewer would be unfair to SGD: on Cora, LLPE's best settings are behind until epoch 300
 RISING = 0.9  # a trial whose best epoch is in the last tenth is still improving
-ENOUGH_NODES = 100  # validation nodes that a trial is evaluated on at first: with fewer, luck decides who goes on
-COLLAPSED = 0.2  # on one split, below what a setting was chosen for: more than luck with the split explains
 WAVE = 9
 OnTrial = Callable[[int, int, Trial], None]  # how many are done, how many there will be, and the one that ended
-KEPT = {"halving": 3, "median": 2, "best": math.inf, "none": 1}  # one of this many goes on after a step, or one
 WAIT_SECONDS = 2.0
 EPOCHS = 2000  # at most, as in the paper
 
@@ -196,50 +192,16 @@ class _Search:
         if self.settings.storage is not None:
             copy_study(trials.finished, self.space, self.path.name, self.settings.storage)
 
-    def evaluate(self, wave: list[Choice], trials: Trials, on_trial: OnTrial | None) -> list[Trial]:
-        """What came of each choice of a wave; ``on_trial`` is called as soon as it is known.
+    def evaluate(self, choices: list[Choice], trials: Trials, on_trial: OnTrial | None) -> list[Trial]:
+        """What came of each choice of a wave; ``on_trial`` is called as soon as it is known."""
 
-        What each step finds is kept among the trials: a search that goes on does not ask again.
-        """
-        results: dict[int, Trial] = {}
-
-        def end(number: int, state: str, val: float | None, reason: str | None = None) -> None:
-            results[number] = Trial(dict(wave[number]), state, val, reason)
+        def end(trial: Trial) -> None:
             if on_trial is not None:
-                on_trial(len(trials.finished) + len(results), self.total, results[number])
+                on_trial(len(trials.finished) + len(wave.ended), self.total, trial)
 
-        def train_trial(step: int, number: int) -> dict[str, Any]:
-            return trials.step(wave[number], step) or _summary(self._train(wave[number], *steps[step]))
-
-        def train(step: int, numbers: list[int]) -> dict[int, dict[str, Any]]:
-            """What a step finds of these, the best first, without those that failed."""
-            found = {}
-            for number, one in each(self.how["engine"], partial(train_trial, step), numbers, pieces=steps[step][0]):
-                if trials.step(wave[number], step) is None:
-                    trials.note(wave[number], step, one)
-                if "reason" in one:
-                    end(number, "failed", None, one["reason"])
-                else:
-                    found[number] = one
-            return dict(sorted(found.items(), key=lambda item: (-item[1]["val"], item[0])))
-
-        every = len(self.splits)
-        first = min(every, math.ceil(ENOUGH_NODES / min(len(split.val) for split in self.splits)))
-        steps = {1: (first, FIRST_EPOCHS), 2: (min(3 * first, every), None), 3: (every, None)}
-        alive, dropped, hoped = list(range(len(wave))), list[int](), dict[int, float]()
-        for step in (1, 2):
-            found = train(step, alive)
-            hoped = {number: one["val"] for number, one in found.items()} | hoped
-            kept = max(1, math.ceil(len(found) / KEPT[self.settings.pruner]))
-            for number in list(found)[kept:]:
-                end(number, "pruned", found[number]["val"])
-            alive, dropped = list(found)[:kept], list(found)[kept:] + dropped
-        whole = train(3, alive)
-        while dropped and all(hoped[number] - one["least"] > COLLAPSED for number, one in whole.items()):
-            whole |= train(3, [dropped.pop(0)])
-        for number, one in whole.items():
-            end(number, "complete", one["val"])
-        return [results[number] for number in range(len(wave))]
+        pruner, engine = self.settings.pruner, self.how["engine"]
+        wave = Wave(choices, trials, self.splits, pruner=pruner, train=self._train, engine=engine, on_end=end)
+        return wave.evaluate()
 
     def _train(self, choice: dict[str, Any], splits: int, pause: int | None) -> list[Outcome]:
         """The first splits of a trial, to their end or, with ``pause``, for that many epochs; twice as many for those
@@ -288,15 +250,6 @@ class _Search:
         }
         write_json(self.path / "best.json", summary)
         return Found(config, run, best.val or 0.0, finished)
-
-
-def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
-    """The mean validation score of a trial, or why it failed."""
-    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
-    if failed:
-        return {"reason": f"split {failed[0].split}: {failed[0].reason}"}
-    scores = [outcome.val or 0.0 for outcome in outcomes]
-    return {"val": fmean(scores), "least": min(scores)}
 
 
 def _rising(outcome: Outcome, pause: int) -> bool:
