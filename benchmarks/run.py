@@ -15,6 +15,7 @@ from pathlib import Path
 
 import page
 from cluster import cluster
+from kernels import kernels
 from large import large
 from probes import growth, prepare, product, whole
 from rows import Row, Size, machine
@@ -40,6 +41,7 @@ GROUPS: dict[str, Callable[[Size], Iterator[Row]]] = {
     "walks": walks,
     "signnet": signnet,
     "attention": attention,
+    "kernels": kernels,
     "subnormals": subnormals,
     "beside": beside,
     "small": small_graphs,

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -102,10 +103,29 @@ def test_one_group_runs_from_the_command_line(tmp_path):
         assert row["name"] in done.stdout
 
 
+@pytest.mark.skipif(not shutil.which("gcc"), reason="needs a C compiler")
+def test_mkl_is_told_which_kernels_to_take(benchmark, monkeypatch):
+    """The same numbers, on any processor; what it gains is another question."""
+    kernels = benchmark("kernels")
+    monkeypatch.setattr(kernels, "amd_with_avx512", lambda: torch.backends.mkl.is_available())
+    for row in kernels.kernels("tiny"):
+        assert float(row["measured"].split("; results ")[1].removesuffix(" apart")) < 1e-4
+
+
 def test_work_is_measured_and_described(benchmark, capsys):
     result = measuring.main("probes", "grown", {"n": 300})
     assert set(result) == {"seconds", "bytes", "graph", "output"}
     assert result["output"] == 300 * 32 * 16 * 4
+
+
+def test_a_result_that_comes_at_once_is_not_lost(tmp_path):
+    (tmp_path / "quick.py").write_text("""
+import os
+def work():
+    print('ready\\n{"seconds": 1.0}', flush=True)
+    os._exit(0)
+""")
+    assert measuring.measure("quick", "work", folder=tmp_path) == {"seconds": 1.0}
 
 
 def test_a_process_that_fails_says_why(benchmark):

@@ -44,10 +44,11 @@ def measure(
     command = [sys.executable, "-m", "llpe.measuring", module, function, json.dumps(arguments)]
     paths = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
     env = os.environ | {"PYTHONPATH": paths}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+    pipe = subprocess.PIPE  # without a buffer, in which what comes after a line would be lost to `communicate`
+    with subprocess.Popen(command, bufsize=0, stdout=pipe, stderr=pipe, env=env) as process:
         assert process.stdout is not None
         try:
-            while process.stdout.readline().strip() not in (READY, ""):
+            while process.stdout.readline().strip() not in (READY.encode(), b""):
                 pass
             out, err = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
@@ -57,7 +58,7 @@ def measure(
             process.kill()
             raise
     if process.returncode:
-        lines = err.strip().splitlines()
+        lines = err.decode(errors="replace").strip().splitlines()
         return {"failed": f"failed: {lines[-1]}" if lines else f"failed with exit code {process.returncode}"}
     result: dict[str, Any] = json.loads(out.splitlines()[-1])
     return result
