@@ -1,4 +1,4 @@
-"""Matrix products on AMD processors with AVX-512, for which torch's MKL takes its AVX2 kernels unless it is told otherwise.
+"""Matrix products on AMD processors with AVX-512, for which MKL takes its AVX2 kernels unless it is told otherwise.
 
 A library of one function that answers "yes, this is Intel's" before MKL's own does makes it take the faster ones, see
 docs/reproducing.md.
