@@ -27,11 +27,12 @@ def row(name: str, at: str, baseline: str, ratio: float, target: float, measured
         >>> row("a step", "10 nodes", "a slow step", 2.3456, 2, "1 ms against 2 ms")["ratio"]
         2.35
     """
+    ratio = rounded(ratio)  # as it is shown, so that no row says 0.6 of 0.6 and missed
     return {
         "name": name,
         "at": at,
         "baseline": baseline,
-        "ratio": rounded(ratio),
+        "ratio": ratio,
         "target": target,
         "met": bool(sound and ratio >= target),
         "measured": measured,

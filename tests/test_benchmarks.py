@@ -91,6 +91,7 @@ def test_a_limit_is_met_from_one_on_and_an_unsound_result_never(benchmark):
     assert rows.limit_row("slope", "here", 1.1, 1.0, "")["met"]
     assert not rows.limit_row("slope", "here", 1.1, 1.2, "")["met"]
     assert not rows.row("pairs", "here", "theirs", 5.0, 1, "", sound=False)["met"]
+    assert rows.row("share", "here", "limit", 0.59999, 0.6, "")["met"]  # 0.6 as it is shown
 
 
 def test_one_group_runs_from_the_command_line(tmp_path):
