@@ -134,13 +134,19 @@ def test_the_page_says_plainly_who_has_the_best_rank(means, ends):
 def test_ranks_are_over_the_blocks_that_llpe_is_in():
     cells = [result("none", 80), result("rwse", 70), result("llpe", 90), result("none", 80, "cora")]
     (sentence,) = rank_sentences(frame(*cells))
-    assert "all of the 1 blocks have: llpe 1.00, none 2.00, rwse 3.00." in sentence
+    assert "blocks that have all of these (1): llpe 1.00, none 2.00, rwse 3.00." in sentence
+
+
+def test_a_gap_takes_its_block_out_of_the_ranks_and_not_the_encoding():
+    whole = [result(name, mean, at) for at in ("texas", "cora") for name, mean in (("elastic", 9), ("llpe", 8))]
+    (sentence,) = rank_sentences(frame(*whole, result("llpe", 9, "photo")))
+    assert "blocks that have all of these (2): elastic 1.00, llpe 2.00" in sentence
 
 
 def test_ranks_leave_out_a_block_that_is_hardly_begun():
     whole = [result(name, mean) for mean, name in enumerate(("none", "lpe-fk", "lpe-full", "rwse", "llpe"))]
     (sentence,) = rank_sentences(frame(*whole, result("none", 90, "cora"), result("llpe", 80, "cora")))
-    assert "all of the 1 blocks have: llpe 1.00, rwse 2.00" in sentence
+    assert "blocks that have all of these (1): llpe 1.00, rwse 2.00" in sentence
 
 
 def test_a_table_ranks_no_row_by_a_column_that_is_hardly_begun():

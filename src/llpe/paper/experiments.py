@@ -163,11 +163,13 @@ def rank_sentences(results: pd.DataFrame) -> Iterator[str]:
     means = begun(results).pivot(index=["dataset", "model"], columns="encoding", values="mean")
     rivals = set(paper_numbers().index.get_level_values("encoding")) - set(OURS)
     for mine, words in ((PUBLISHED, "LLPE as published"), ("llpe", "LLPE with our scaling")):
-        there = means[means[mine].notna()].dropna(axis="columns") if mine in means else means[:0]
-        if there.empty:
-            continue
-        others = [name for name in results["encoding"].unique() if name in there and name in rivals]
+        there = means[means[mine].notna()] if mine in means else means[:0]
+        common = there.columns[2 * there.notna().sum() > len(there)]  # a gap costs its block, not its encoding
+        others = [name for name in results["encoding"].unique() if name in common and name in rivals]
         places = average_ranks(results, [*others, mine])
+        if not places:
+            continue
+        whole = there[others].dropna()
         best = [name for name in places if places[name] == min(places.values())]
         listed = ", ".join(f"{name} {place:.2f}" for name, place in sorted(places.items(), key=lambda item: item[1]))
         if best == [mine]:
@@ -177,8 +179,8 @@ def rank_sentences(results: pd.DataFrame) -> Iterator[str]:
         else:
             verdict = f"is **not** the best ({' and '.join(best)} {'is' if len(best) == 1 else 'are'})"
         yield (
-            f"Average rank over data sets and models, {words} among the paper's encodings that all of the "
-            f"{len(there)} blocks have: {listed}. {words} {verdict}."
+            f"Average rank over data sets and models, {words} among the paper's encodings, blocks that have all of "
+            f"these ({len(whole)}): {listed}. {words} {verdict}."
         )
 
 
